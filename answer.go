@@ -1,0 +1,97 @@
+package clustermanager
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// WriteResult is the answer of every tool that writes. Secret values appear as Masked.
+type WriteResult struct {
+	Cluster   string `json:"cluster"`
+	Namespace string `json:"namespace"`
+	Mode      Mode   `json:"mode"`
+	DryRun    bool   `json:"dryRun"`
+	// Objects are the live writes; empty in mode commit.
+	Objects []Change `json:"objects"`
+
+	Pool                string `json:"pool,omitempty"`
+	ChartVersion        string `json:"chartVersion,omitempty"`
+	KubernetesVersion   string `json:"kubernetesVersion,omitempty"`
+	ControlPlaneVersion string `json:"controlPlaneVersion,omitempty"`
+	MachineImage        string `json:"machineImage,omitempty"`
+	// Manifests are the composed objects.
+	Manifests   []map[string]any `json:"manifests,omitempty"`
+	GPUOperator Component        `json:"gpuOperator"`
+	Serving     Component        `json:"serving"`
+	Sizes       []InstanceSize   `json:"sizes,omitempty"`
+	Zones       []string         `json:"zones,omitempty"`
+	ZonesNote   string           `json:"zonesNote,omitempty"`
+	Warnings    []string         `json:"warnings,omitempty"`
+	Commit      *CommitResult    `json:"commit,omitempty"`
+	Partial     bool             `json:"partial,omitempty"`
+	NextStep    string           `json:"nextStep,omitempty"`
+}
+
+// Component is what a call knows of the GPU operator or of serving; an empty status: not asked for in this call.
+type Component struct {
+	Status string `json:"status"`
+}
+
+// InstanceSize is a size of a pool: the machine as the provider lists it, what it leaves a predictor, and its price.
+type InstanceSize struct {
+	InstanceType string `json:"instanceType"`
+	Size         string `json:"size"`
+	VCPU         int    `json:"vcpu"`
+	// MemoryGiB is the machine's memory, GPUMemoryGiB that of each GPU.
+	MemoryGiB    int `json:"memoryGiB"`
+	GPUs         int `json:"gpus"`
+	GPUMemoryGiB int `json:"gpuMemoryGiB"`
+	// InstanceStoreDiskGB is one device, which is what a node gives its pods; InstanceStoreGB all of them.
+	InstanceStoreGB     int `json:"instanceStoreGB"`
+	InstanceStoreDisks  int `json:"instanceStoreDisks"`
+	InstanceStoreDiskGB int `json:"instanceStoreDiskGB"`
+	// UsableVCPU and UsableMemoryGiB are what the kubelet's reservations and the fleet's daemonsets leave, estimated.
+	UsableVCPU      float64 `json:"usableVcpu"`
+	UsableMemoryGiB float64 `json:"usableMemoryGiB"`
+	// PricePerHourUSD is the list price, nil when there is none; PriceNote says why.
+	PricePerHourUSD *float64 `json:"pricePerHourUSD,omitempty"`
+	PriceSource     string   `json:"priceSource,omitempty"`
+	PriceAsOf       string   `json:"priceAsOf,omitempty"`
+	PriceNote       string   `json:"priceNote,omitempty"`
+}
+
+// CommitResult is what mode commit did, or would do.
+type CommitResult struct {
+	// Repository is owner/name.
+	Repository string `json:"repository"`
+	// Base is the branch that Flux follows.
+	Base string `json:"base"`
+	// Directory is where the files go.
+	Directory string `json:"directory"`
+	// Kustomization is namespace/name of the Kustomization that applies them.
+	Kustomization string       `json:"kustomization"`
+	Prune         bool         `json:"prune"`
+	Branch        string       `json:"branch"`
+	Files         []FileChange `json:"files"`
+	Objects       []ObjectDiff `json:"objects"`
+	Proof         Proof        `json:"proof"`
+	// PullRequest is the URL; empty on a dry run or when there is nothing to do.
+	PullRequest string   `json:"pullRequest,omitempty"`
+	Number      int      `json:"number,omitempty"`
+	Author      string   `json:"author,omitempty"`
+	LiveSteps   []string `json:"liveSteps,omitempty"`
+}
+
+// Proof says whether the proposed tree was built as Flux builds it, and what could not be checked.
+type Proof struct {
+	Built bool   `json:"built"`
+	Note  string `json:"note,omitempty"`
+}
+
+// APIState says whether the installation serves an API group; State is served, absent or unknown.
+type APIState struct {
+	Group   string `json:"group"`
+	Version string `json:"version"`
+	State   string `json:"state"`
+	Note    string `json:"note,omitempty"`
+}
+
+// ClusterAPI is the version of the Cluster API that the product reads.
+var ClusterAPI = schema.GroupVersion{Group: "cluster.x-k8s.io", Version: "v1beta1"}

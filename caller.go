@@ -1,0 +1,24 @@
+package clustermanager
+
+// Caller is the person a call is made for. Only the authentication middleware makes one, or the offline installation
+// from its settings; everything behind it takes it as an argument. Nothing in the product acts with another identity.
+type Caller struct {
+	// Subject is the identity provider's subject; empty offline.
+	Subject string `json:"subject,omitempty"`
+	// Email is the username that the API servers take from the id_token.
+	Email string `json:"email,omitempty"`
+	// Groups are the identity provider's groups.
+	Groups []string `json:"groups,omitempty"`
+	// KubernetesToken is the id_token that is presented to every API server.
+	KubernetesToken Secret `json:"kubernetesToken,omitzero"`
+	// GitHub is the person's GitHub side; nil when the call carries no App user token, so mode commit is not theirs.
+	GitHub *GitHubIdentity `json:"github,omitempty"`
+}
+
+// GitHubIdentity is the caller as GitHub knows them, with the App user token that acts for them.
+type GitHubIdentity struct {
+	// Login is the account's name.
+	Login string `json:"login"`
+	// Token is the GitHub App's user token of this person (ghu_…).
+	Token Secret `json:"token,omitzero"`
+}

@@ -1,0 +1,60 @@
+package clustermanager
+
+import (
+	"path"
+	"time"
+)
+
+// Target is where in git a cluster's files go: the repository and branch that Flux follows, and the Kustomization that
+// applies them.
+type Target struct {
+	Repository GitRepository `json:"repository"`
+	// Kustomization is the Flux Kustomization that owns the cluster.
+	Kustomization NamespacedName `json:"kustomization"`
+	// Path is spec.path as a clean path from the repository's root; "" is the root itself.
+	Path string `json:"path"`
+	// Prune is spec.prune.
+	Prune bool `json:"prune"`
+	// Suspended says that the Kustomization is suspended: a merge has no effect until it is resumed.
+	Suspended bool `json:"suspended,omitempty"`
+	// DeletionPolicy is spec.deletionPolicy; "" is Flux's default, MirrorPrune.
+	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+	// Interval is how often Flux applies.
+	Interval time.Duration `json:"interval,omitempty"`
+	// Decrypts says that spec.decryption names the provider sops: without it Flux cannot apply a sealed file.
+	Decrypts bool `json:"decrypts,omitempty"`
+	// Substitutes says that spec.postBuild is set, so Flux replaces ${…} in what it builds.
+	Substitutes bool `json:"substitutes,omitempty"`
+	// Spec is the Kustomization's spec as it was read, for the build that proves a change. The values of
+	// substituteFrom that the caller may read are merged into postBuild.substitute.
+	Spec map[string]any `json:"spec"`
+	// UnreadSubstitutes are the substituteFrom sources that could not be read, "Kind name: reason".
+	UnreadSubstitutes []string `json:"unreadSubstitutes,omitempty"`
+}
+
+// GitRepository is the repository behind a Flux GitRepository.
+type GitRepository struct {
+	// Source is the GitRepository object.
+	Source NamespacedName `json:"source"`
+	// Host is the host of the URL, lower case, as the setting git-hosts names it.
+	Host string `json:"host"`
+	// Owner and Name are the last two elements of the URL's path, without ".git".
+	Owner string `json:"owner"`
+	Name  string `json:"name"`
+	// CloneURL is where git is spoken to over HTTP: https, or http on loopback alone.
+	CloneURL string `json:"cloneUrl"`
+	// APIURL is the root of the host's GitHub API.
+	APIURL string `json:"apiUrl"`
+	// Branch is the branch that Flux follows.
+	Branch string `json:"branch"`
+	// Ignore is spec.ignore, in the form of .gitignore; nil: not set.
+	Ignore *string `json:"ignore,omitempty"`
+	// Suspended says that the GitRepository is suspended.
+	Suspended bool `json:"suspended,omitempty"`
+}
+
+// FullName is owner/name.
+func (g GitRepository) FullName() string { return g.Owner + "/" + g.Name }
+
+// Directory is where a cluster's files go: <path>/cluster-manager.
+func (t Target) Directory() string { return path.Join(t.Path, "cluster-manager") }
