@@ -1,0 +1,69 @@
+# Everything needs Go and git, nothing else. Binaries go to bin/ and dist/, both ignored by git.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+TOOLS := $(CURDIR)/bin/tools
+GO_BUILD := go build -trimpath
+# RACE=-race runs the tests under the race detector, which needs a C compiler.
+RACE ?=
+# KEEP=1 leaves the demo running.
+KEEP ?=
+
+.PHONY: help
+help: ## show the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: need-go ## build bin/cluster-manager
+	$(GO_BUILD) -o bin/ ./cmd/cluster-manager
+
+.PHONY: build-linux-amd64
+build-linux-amd64: need-go ## build dist/cluster-manager-linux-amd64, the binary of the image
+	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 $(GO_BUILD) -ldflags '-s -w' -o dist/cluster-manager-linux-amd64 ./cmd/cluster-manager
+
+.PHONY: demo
+demo: need-git build ## open, merge and refuse pull requests on this machine alone (KEEP=1 leaves it running)
+	bin/cluster-manager demo $(if $(KEEP),--keep-running)
+
+.PHONY: test
+test: need-git test-tools ## run every test; a skipped one fails (RACE=-race for the race detector)
+	go vet ./...
+	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' go test -v $(RACE) ./... 2>&1 | awk -f .ci/test.awk
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint ## lint the code
+	$(TOOLS)/golangci-lint run ./...
+
+.PHONY: bench
+bench: need-git test-tools ## run the benchmarks
+	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: golden
+golden: need-git test-tools ## rewrite the golden files, to be read as a diff
+	packages=$$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -r -n 1 dirname | sort -u); \
+	[ -z "$$packages" ] || CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' go test $$packages -update
+
+.PHONY: tools-doc
+tools-doc: build ## rewrite docs/tools.md from the tools
+	bin/cluster-manager tools > bin/tools.md
+	mv bin/tools.md docs/tools.md
+
+# The stock commands that tests compare with, at the versions of go.mod.
+.PHONY: test-tools
+test-tools: $(TOOLS)/sops $(TOOLS)/kustomize
+
+$(TOOLS)/sops: go.mod go.sum | need-go
+	go build -o $@ github.com/getsops/sops/v3/cmd/sops
+
+$(TOOLS)/kustomize: go.mod go.sum | need-go
+	go build -o $@ sigs.k8s.io/kustomize/kustomize/v5
+
+# Built from a module of its own, so that the product's go.mod names the product's needs alone.
+$(TOOLS)/golangci-lint: tools/go.mod tools/go.sum | need-go
+	cd tools && go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: need-go need-git
+need-go need-git: need-%:
+	@command -v $* > /dev/null || { echo "$* is missing: install it and run make again" >&2; exit 1; }
