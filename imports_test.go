@@ -74,7 +74,7 @@ var rooms = []room{
 	{folder: "gitops/partial", ours: []string{"."}, others: []string{goGit}},
 	{folder: "gitops/forge", ours: []string{"."}, others: []string{goGitHub, "github.com/bradleyfalzon/ghinstallation/v2"}},
 	{folder: "gitops/seal", ours: []string{"."}, others: []string{sops, age}},
-	{folder: "gitops/proof", ours: []string{".", "render"}, others: []string{"github.com/fluxcd/pkg/kustomize/...", "github.com/fluxcd/pkg/sourceignore", kustomizeAPI, kyaml}},
+	{folder: "gitops/proof", ours: []string{".", "render"}, others: []string{"github.com/fluxcd/pkg/kustomize/...", "github.com/fluxcd/pkg/sourceignore/...", kustomizeAPI, kyaml}},
 
 	{folder: "live", ours: []string{"."}, others: []string{clientGo, apimachinery}},
 	{folder: "live/session", ours: []string{"."}, others: []string{clientGo, apimachinery}},
