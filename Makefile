@@ -36,6 +36,10 @@ test: need-git test-tools ## run every test; a skipped one fails (RACE=-race for
 lint: $(TOOLS)/golangci-lint ## lint the code
 	$(TOOLS)/golangci-lint run ./...
 
+.PHONY: format
+format: $(TOOLS)/golangci-lint ## format the code, imports in three groups
+	$(TOOLS)/golangci-lint fmt
+
 .PHONY: bench
 bench: need-git test-tools ## run the benchmarks
 	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' go test -run '^$$' -bench . -benchmem ./...
