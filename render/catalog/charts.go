@@ -1,0 +1,47 @@
+package catalog
+
+import "slices"
+
+// PoolChart are the facts of the node pool chart. Versions are without a leading v.
+type PoolChart struct {
+	// Name is the chart's name, URL its OCI address without a tag.
+	Name string `json:"name"`
+	URL  string `json:"url"`
+	// Floor is the lowest version that a release without a pin follows from.
+	Floor string `json:"floor"`
+	// DefaultSizes are the sizes of a pool whose values name none.
+	DefaultSizes []string `json:"defaultSizes"`
+	// Keys are the keys of the chart's values that not every version takes.
+	Keys []ChartKey `json:"keys"`
+	// Flatcar is what the chart's GPU driver asks of the machine image.
+	Flatcar FlatcarRule `json:"flatcar"`
+}
+
+// ChartKey is a key of a chart's values.
+type ChartKey struct {
+	// Path is the key's path in the values, such as pool.prewarm.
+	Path string `json:"path"`
+	// Argument is the argument of create_node_pool that asks for it; empty when none does.
+	Argument string `json:"argument,omitempty"`
+	// Since is the first version that takes the key.
+	Since string `json:"since"`
+}
+
+// FlatcarRule says from which chart version on the machine image must be at least which Flatcar.
+type FlatcarRule struct {
+	// Since is the first chart version whose driver is Flatcar's prebuilt system extension.
+	Since string `json:"since"`
+	// Floor is the lowest Flatcar that has it.
+	Floor string `json:"floor"`
+}
+
+// GPUNodePool are the facts of the node pool chart.
+func GPUNodePool() PoolChart {
+	chart := loaded().GPUNodePool
+	chart.DefaultSizes = slices.Clone(chart.DefaultSizes)
+	chart.Keys = slices.Clone(chart.Keys)
+	return chart
+}
+
+// ReservedNames are the names that no pool may have: <cluster>-<name> is a release of something else.
+func ReservedNames() []string { return slices.Clone(loaded().ReservedNames) }
