@@ -1,0 +1,85 @@
+package compose
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/render/catalog"
+)
+
+// CheckNodePool refuses what needs no read: name, accelerator, sizes, maxGpus, chartVersion, then the mode, then
+// arguments that contradict each other. The first fault wins. What was not given counts as its default.
+func CheckNodePool(request clustermanager.CreateNodePoolRequest) error {
+	request = request.WithDefaults()
+	for _, check := range []func(clustermanager.CreateNodePoolRequest) error{
+		checkName, checkAccelerator, checkSizes, clustermanager.CreateNodePoolRequest.Validate, checkChartVersion, checkMode, checkServing,
+	} {
+		if err := check(request); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkName applies the rules of Validate that come before the accelerator: those of cluster and name.
+func checkName(request clustermanager.CreateNodePoolRequest) error {
+	request.MaxGPUs = new(1)
+	if err := request.Validate(); err != nil {
+		return err
+	}
+	if slices.Contains(catalog.ReservedNames(), request.Name) {
+		return clustermanager.Refuse("pool name %q is reserved: release %s-%s belongs to another part of the cluster; choose another name, such as gpu-l4",
+			request.Name, request.Cluster, request.Name)
+	}
+	return nil
+}
+
+func checkAccelerator(request clustermanager.CreateNodePoolRequest) error {
+	if names := catalog.AcceleratorNames(); !slices.Contains(names, request.Accelerator) {
+		return clustermanager.Refuse("accelerator %q is not offered: use one of %s", request.Accelerator, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+func checkSizes(request clustermanager.CreateNodePoolRequest) error {
+	family := catalog.SizeNames(request.Accelerator)
+	for _, size := range request.Sizes {
+		if !slices.Contains(family, size) {
+			return clustermanager.Refuse("size %q does not exist for %s: use any of %s", size, request.Accelerator, strings.Join(family, ", "))
+		}
+	}
+	return nil
+}
+
+// checkChartVersion wants an exact version: it becomes an OCI tag, which holds no build metadata.
+func checkChartVersion(request clustermanager.CreateNodePoolRequest) error {
+	if request.ChartVersion == "" {
+		return nil
+	}
+	version, err := semver.StrictNewVersion(request.ChartVersion)
+	if err != nil || version.Metadata() != "" {
+		chart := catalog.GPUNodePool()
+		return clustermanager.Refuse("chartVersion %q is no exact version: name one of chart %s, such as %s, or leave it out to follow the newest",
+			request.ChartVersion, chart.Name, chart.Floor)
+	}
+	return nil
+}
+
+func checkMode(request clustermanager.CreateNodePoolRequest) error {
+	switch clustermanager.Mode(request.Mode) {
+	case clustermanager.ModeApply, clustermanager.ModeCommit:
+		return nil
+	}
+	return clustermanager.Refuse("mode %q does not exist: use %s to open a pull request, or %s to write to the installation",
+		request.Mode, clustermanager.ModeCommit, clustermanager.ModeApply)
+}
+
+func checkServing(request clustermanager.CreateNodePoolRequest) error {
+	if !*request.Serving && request.Cache != nil && *request.Cache {
+		return clustermanager.Refuse("cache true needs model serving, and serving is false: leave out one of the two")
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package compose
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/clustermanager/cluster-manager"
+)
+
+// secretKey is the key of the values Secret that Flux reads.
+const secretKey = "values.yaml"
+
+// poolRelease is the name of a pool's release.
+func poolRelease(cluster clustermanager.Cluster, pool string) string {
+	return cluster.Name + "-" + pool
+}
+
+// NodePoolReferences are the objects that composing a pool of the cluster may write or remove, in composed order: the
+// source, the values Secret and the release. A survey reads them for the ownership guard.
+func NodePoolReferences(cluster clustermanager.Cluster, pool string) []clustermanager.ObjectReference {
+	name := poolRelease(cluster, pool)
+	return []clustermanager.ObjectReference{
+		{APIVersion: sourceAPI, Kind: "OCIRepository", Namespace: cluster.Namespace, Name: name},
+		{APIVersion: "v1", Kind: "Secret", Namespace: cluster.Namespace, Name: name + "-values"},
+		{APIVersion: helmAPI, Kind: "HelmRelease", Namespace: cluster.Namespace, Name: name},
+	}
+}
+
+// steps are the pool's: source, values Secret, release. Without sealed values a Secret of an earlier run is removed
+// before anything is written.
+func (d *decision) steps() []clustermanager.Step {
+	references := NodePoolReferences(d.survey.Cluster, d.request.Name)
+	source := clustermanager.Step{Verb: clustermanager.Ensure, Lane: clustermanager.Declared, Object: d.object(references[0])}
+	source.Object.Object["spec"] = ociRepositorySpec(d.source)
+	secret := d.secretStep(references[1])
+	release := clustermanager.Step{Verb: clustermanager.Ensure, Lane: clustermanager.Declared, Object: d.object(references[2])}
+	release.Object.Object["spec"] = d.releaseSpec()
+	if secret.Verb == clustermanager.Remove {
+		return []clustermanager.Step{secret, source, release}
+	}
+	return []clustermanager.Step{source, secret, release}
+}
+
+func (d *decision) object(reference clustermanager.ObjectReference) *unstructured.Unstructured {
+	return owned(d.survey.Cluster, reference, map[string]string{
+		clustermanager.LabelManagedBy: clustermanager.ManagedBy,
+		clustermanager.LabelChart:     d.chart.Name,
+		clustermanager.LabelCluster:   d.survey.Cluster.Name,
+		clustermanager.LabelNodePool:  d.request.Name,
+	})
+}
+
+// releaseSpec turns two of Helm's waits off: the chart's prewarm placeholder is a Job that is meant to run for minutes,
+// and a MachinePool goes only when its last instance has ended, which takes longer than Helm's default.
+func (d *decision) releaseSpec() map[string]any {
+	spec := helmReleaseSpec(d.release(), d.release())
+	set(spec, true, "install", "disableWaitForJobs")
+	set(spec, true, "upgrade", "disableWaitForJobs")
+	set(spec, true, "uninstall", "disableWait")
+	if account := d.survey.Settings.TenantServiceAccount; account != "" {
+		spec["serviceAccountName"] = account
+	}
+	if d.values.sealed() {
+		spec["valuesFrom"] = []any{map[string]any{"kind": "Secret", "name": d.release() + "-values", "valuesKey": secretKey}}
+	}
+	spec["values"] = map[string]any{"cluster": d.clusterBlock(), "pool": d.poolBlock()}
+	return spec
+}
+
+func (d *decision) clusterBlock() map[string]any {
+	block := map[string]any{
+		"name":              d.survey.Cluster.Name,
+		"organization":      d.survey.Cluster.Organization,
+		"baseDomain":        d.values.baseDomain,
+		"managementCluster": d.values.managementCluster,
+		"registryMirrors":   d.values.mirrors,
+	}
+	if d.values.proxy != nil {
+		block["proxy"] = d.values.proxy
+	}
+	if d.values.ipamMode != "" {
+		set(block, d.values.ipamMode, "cilium", "ipamMode")
+	}
+	return block
+}
+
+func (d *decision) poolBlock() map[string]any {
+	block := map[string]any{
+		"name":              d.request.Name,
+		"kubernetesVersion": d.pins.Kubernetes,
+		"machineImage":      d.pins.MachineImage(),
+		"accelerator":       d.request.Accelerator,
+		"maxSize":           map[string]any{"nvidia.com/gpu": strconv.Itoa(*d.request.MaxGPUs)},
+	}
+	if len(d.request.Sizes) > 0 {
+		block["sizes"] = anyList(d.request.Sizes)
+	}
+	if d.request.Prewarm {
+		block["prewarm"] = map[string]any{"enabled": true}
+	}
+	if len(d.request.Zones) > 0 {
+		block["zones"] = anyList(d.request.Zones)
+	}
+	return block
+}
+
+// secretStep writes the values Secret, or removes it when nothing is to be sealed.
+func (d *decision) secretStep(reference clustermanager.ObjectReference) clustermanager.Step {
+	step := clustermanager.Step{Verb: clustermanager.Remove, Lane: clustermanager.Declared, Object: d.object(reference)}
+	if !d.values.sealed() {
+		return step
+	}
+	step.Verb = clustermanager.Ensure
+	step.Object.Object["type"] = "Opaque"
+	step.Object.Object["stringData"] = map[string]any{secretKey: clustermanager.Masked}
+	step.SecretData = map[string]clustermanager.Secret{secretKey: d.values.sealedYAML()}
+	return step
+}
+
+// sealedYAML is the text of the values Secret.
+func (v clusterValues) sealedYAML() clustermanager.Secret {
+	cluster := map[string]any{}
+	for endpoint, credentials := range v.credentials {
+		set(cluster, revealed(credentials), "registryCredentials", endpoint)
+	}
+	if len(v.sealedProxy) > 0 {
+		cluster["proxy"] = revealed(v.sealedProxy)
+	}
+	// Maps of strings always encode.
+	text, _ := yaml.Marshal(map[string]any{"cluster": cluster})
+	return clustermanager.NewSecret(string(text))
+}
+
+func revealed(secrets map[string]clustermanager.Secret) map[string]any {
+	plain := map[string]any{}
+	for key, secret := range secrets {
+		plain[key] = secret.Reveal()
+	}
+	return plain
+}
+
+func anyList(list []string) []any {
+	entries := make([]any, 0, len(list))
+	for _, entry := range list {
+		entries = append(entries, entry)
+	}
+	return entries
+}
+
+// region is the cluster's region, for prices.
+func (d *decision) region() clustermanager.Reading[string] {
+	network, known := d.survey.Network.Get()
+	switch {
+	case !known:
+		return clustermanager.Unknown[string](d.survey.Network.Reason())
+	case network.Region == "":
+		return clustermanager.Unknown[string]("the cluster's infrastructure object names none")
+	}
+	return clustermanager.Known(network.Region)
+}
