@@ -4,13 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/clustermanager/cluster-manager"
 )
@@ -246,6 +244,16 @@ func TestReleasesPassThePolicy(t *testing.T) {
 	}
 }
 
+func TestPolicySeesFaults(t *testing.T) {
+	for _, spec := range []map[string]any{
+		{}, {"serviceAccountName": "automation", "targetNamespace": "kube-system"}, {"serviceAccountName": "automation", "storageNamespace": "kube-system"},
+	} {
+		if policyFault(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "org-acme"}, "spec": spec}}) == "" {
+			t.Errorf("%v passes", spec)
+		}
+	}
+}
+
 func policyFault(release *unstructured.Unstructured) string {
 	spec, _, _ := unstructured.NestedMap(release.Object, "spec")
 	account := text(spec, "serviceAccountName")
@@ -298,70 +306,5 @@ func TestChartSource(t *testing.T) {
 	}
 	if _, err := newChartSource("oci://x", "", "latest"); err == nil || !strings.HasPrefix(err.Error(), `chart oci://x: parsing the floor "latest"`) {
 		t.Errorf("a floor that is no version: %v", err)
-	}
-}
-
-// The YAML that a refusal tells to add decodes.
-func snippetOf(t *testing.T, message string) map[string]any {
-	t.Helper()
-	parts := strings.Split(message, "\n\n")
-	if len(parts) != 3 {
-		t.Fatalf("no YAML block in %q", message)
-	}
-	added := map[string]any{}
-	if err := yaml.Unmarshal([]byte(parts[1]), &added); err != nil {
-		t.Fatal(err)
-	}
-	return added
-}
-
-func TestWarnings(t *testing.T) {
-	for name, test := range map[string]struct {
-		change func(*clustermanager.Survey)
-		want   string
-	}{
-		"control plane unreadable": {func(s *clustermanager.Survey) {
-			s.ControlPlaneVersion = clustermanager.Unknown[string]("KubeadmControlPlane org-acme/wc1: forbidden")
-		}, "Cluster org-acme/wc1: whether its control plane is at least at the pool's Kubernetes 1.31.4 was not checked: KubeadmControlPlane org-acme/wc1: forbidden"},
-		"control plane without a patch": {func(s *clustermanager.Survey) {
-			s.ControlPlaneVersion = clustermanager.Known("1.30")
-		}, `Cluster org-acme/wc1: whether its control plane is at least at the pool's Kubernetes 1.31.4 was not checked: "1.30" and "1.31.4" do not compare`},
-		"region unknown": {func(s *clustermanager.Survey) {
-			s.Network = clustermanager.Unknown[clustermanager.Network]("AWSCluster org-acme/wc1: not found")
-		}, "no price: the region is unknown: AWSCluster org-acme/wc1: not found"},
-		"region not named": {func(s *clustermanager.Survey) {
-			s.Network = clustermanager.Known(clustermanager.Network{Zones: []string{"a"}})
-		}, "no price: the region is unknown: the cluster's infrastructure object names none"},
-		"foreign Secret that is not written": {func(s *clustermanager.Survey) {
-			s.Live["org-acme_wc1-gpu-l4-values__Secret"] = clustermanager.Known(&clustermanager.LiveObject{})
-		}, "Secret org-acme/wc1-gpu-l4-values: it exists and its owner is unknown: choose another pool name, or remove it; it is left as it is"},
-		"one endpoint, two credentials": {func(s *clustermanager.Survey) {
-			effective, _ := s.Values.Get()
-			set(effective.Values, map[string]any{
-				"b": []any{map[string]any{"endpoint": "e", "credentials": map[string]any{"auth": "made-for-a-test-2"}}},
-				"a": []any{map[string]any{"endpoint": "e", "credentials": map[string]any{"auth": "made-for-a-test-1"}}},
-			}, "global", "components", "containerd", "containerRegistries")
-		}, "Cluster org-acme/wc1: its values hold different credentials for registry endpoint e under several hosts; the pool takes those of the first host in alphabetical order"},
-	} {
-		survey := surveyOf(t, "wc1")
-		test.change(&survey)
-		got := composed(t, pool("wc1", "gpu-l4"), survey).Plan
-		if count := len(slices.DeleteFunc(slices.Clone(got.Warnings), func(w string) bool { return w != test.want })); count != 1 {
-			t.Errorf("%s: %d times among %q", name, count, got.Warnings)
-		}
-	}
-}
-
-func TestZonesNote(t *testing.T) {
-	for want, network := range map[string]clustermanager.Reading[clustermanager.Network]{
-		"the pool's nodes are not pinned and may run in every zone of the cluster's node subnets: a, b; no model cache claim's zone binds the pool": clustermanager.Known(clustermanager.Network{Zones: []string{"a", "b"}}),
-		"the pool's nodes are not pinned; the zones of the cluster's node subnets could not be read: forbidden":                                     clustermanager.Unknown[clustermanager.Network]("forbidden"),
-		"the pool's nodes are not pinned; the cluster names no zone with a node subnet":                                                             clustermanager.Known(clustermanager.Network{}),
-	} {
-		survey := surveyOf(t, "wc1")
-		survey.Network = network
-		if got := composed(t, pool("wc1", "gpu-l4"), survey); got.ZonesNote != want || got.Zones != nil {
-			t.Errorf("zones %v: %s, want %s", got.Zones, got.ZonesNote, want)
-		}
 	}
 }

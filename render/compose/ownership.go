@@ -22,7 +22,7 @@ func (d *decision) guardOwnership(steps []clustermanager.Step) ([]clustermanager
 		case step.Verb != clustermanager.Remove:
 			return nil, err
 		default:
-			d.warnings = append(d.warnings, err.Error()+"; it is left as it is")
+			d.warnings = append(d.warnings, step.Reference().String()+": it exists and is not this pool's to remove, so it is left as it is; the pool does not use it")
 		}
 	}
 	return kept, nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 
 	"github.com/clustermanager/cluster-manager"
 )
@@ -87,4 +88,18 @@ The change rolls the control plane, which takes about 15 minutes; run the call a
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// snippetOf decodes the YAML that a refusal tells to add.
+func snippetOf(t *testing.T, message string) map[string]any {
+	t.Helper()
+	parts := strings.Split(message, "\n\n")
+	if len(parts) != 3 {
+		t.Fatalf("no YAML block in %q", message)
+	}
+	added := map[string]any{}
+	if err := yaml.Unmarshal([]byte(parts[1]), &added); err != nil {
+		t.Fatal(err)
+	}
+	return added
 }
