@@ -242,6 +242,7 @@ func TestFilesRefusals(t *testing.T) {
 		{"a symbolic link as the pool's file", fstest.MapFS{directory + "wc1-gpu-l4.yaml": link}, add, []string{directory + "wc1-gpu-l4.yaml is a symbolic link"}},
 		{"a directory as the pool's file", fstest.MapFS{directory + "wc1-gpu-l4.yaml/x": text("")}, add, []string{directory + "wc1-gpu-l4.yaml is a directory"}},
 		{"a name that climbs", nil, steps(pool("../wc1")), []string{`"../wc1"`}},
+		{"a name with two dots", nil, steps(pool("a..b")), []string{`"a..b"`}},
 		{"a name with a slash", nil, steps(removePool("a/b")), []string{`"a/b"`}},
 		{"a name with a control character", nil, steps(pool("a\nb")), []string{`"a\nb"`}},
 		{"a hidden name", nil, steps(pool(".sops")), []string{`".sops"`}},

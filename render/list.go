@@ -102,7 +102,7 @@ func (l *resourceList) checkList() error {
 		switch {
 		case item.Kind == kyaml.AliasNode || item.Anchor != "":
 			return l.refuse("line %d of its list is an anchor or an alias", item.Line)
-		case item.Kind != kyaml.ScalarNode || item.Tag != kyaml.NodeTagString || item.Style&kyaml.TaggedStyle != 0:
+		case item.Tag != kyaml.NodeTagString || item.Style&kyaml.TaggedStyle != 0:
 			return l.refuse("line %d of its list is not a plain string", item.Line)
 		}
 		l.entries = append(l.entries, item.Value)
