@@ -1,0 +1,140 @@
+package seal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/getsops/sops/v3/config"
+)
+
+const (
+	configurationName = ".sops.yaml"
+	// misnamed is what sops looks for only to say that it does not read it.
+	misnamed = ".sops.yml"
+	// sizeLimit bounds what is read of a configuration or a sealed file, in bytes: the size that Kubernetes allows a
+	// Secret.
+	sizeLimit = 1 << 20
+)
+
+// configuration is the .sops.yaml that rules a file.
+type configuration struct {
+	repository string
+	path       string
+	content    []byte
+	rules      ruleList
+	warnings   []string
+}
+
+// nearest finds the configuration that rules a file: the .sops.yaml of its folder, else of the next one above, up to
+// the repository's root.
+func nearest(base fs.FS, file, repository string) (*configuration, error) {
+	if !fs.ValidPath(file) {
+		return nil, fmt.Errorf("%q: sealing: not a path within the repository", file)
+	}
+	ignored := ""
+	for folder := path.Dir(file); ; folder = path.Dir(folder) {
+		name := path.Join(folder, configurationName)
+		info, err := fs.Lstat(base, name)
+		switch {
+		case err == nil:
+			return open(base, name, info, ignored, repository)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("%s: looking for the sops configuration: %w", name, err)
+		}
+		if other := path.Join(folder, misnamed); ignored == "" && exists(base, other) {
+			ignored = other
+		}
+		if folder == "." {
+			return nil, refuseNoConfiguration(repository, file, ignored)
+		}
+	}
+}
+
+func exists(base fs.FS, name string) bool {
+	_, err := fs.Lstat(base, name)
+	return err == nil
+}
+
+func open(base fs.FS, name string, info fs.FileInfo, ignored, repository string) (*configuration, error) {
+	c := &configuration{repository: repository, path: name}
+	if !info.Mode().IsRegular() {
+		return nil, c.refuse("is not a regular file: make it one, or use mode apply")
+	}
+	content, err := readLimited(base, name)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return nil, c.refuse("is larger than 1 MiB: shorten it, or use mode apply")
+	case err != nil:
+		return nil, fmt.Errorf("%s: reading the sops configuration: %w", name, err)
+	}
+	if ignored != "" {
+		c.warnings = append(c.warnings, fmt.Sprintf("%s in %s is not read, %s rules instead: sops reads %s alone",
+			ignored, repository, name, configurationName))
+	}
+	c.content, c.rules = content, readRules(content)
+	return c, nil
+}
+
+var errTooLarge = errors.New("larger than 1 MiB")
+
+func readLimited(base fs.FS, name string) ([]byte, error) {
+	file, err := base.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	content, err := io.ReadAll(io.LimitReader(file, sizeLimit+1))
+	if err == nil && len(content) > sizeLimit {
+		err = errTooLarge
+	}
+	return content, err
+}
+
+// relative is a file's path as the rules of this configuration see it.
+func (c *configuration) relative(file string) string {
+	return strings.TrimPrefix(file, strings.TrimSuffix(c.path, configurationName))
+}
+
+// ruleFor lets sops choose the rule of a file.
+func (c *configuration) ruleFor(file string) (*creationRule, error) {
+	copied, err := c.copy()
+	if err != nil {
+		return nil, fmt.Errorf("%s: copying it for sops: %w", c.path, err)
+	}
+	defer func() { _ = os.Remove(copied) }()
+	stores, err := config.LoadStoresConfig(copied)
+	if err != nil {
+		return nil, c.refuse("is no sops configuration (%s): mend it, or use mode apply", cause(err))
+	}
+	if stores.YAML.Indent < 0 {
+		return nil, c.refuse("sets a negative stores.yaml.indent: take it out, or use mode apply")
+	}
+	rule := &creationRule{Rule: c.rules.match(c.relative(file)), repository: c.repository, store: stores.YAML}
+	rule.Path, rule.Config = file, c.path
+	chosen, err := config.LoadCreationRuleForFile(copied, c.relative(file), nil)
+	switch {
+	case chosen == nil && (err == nil || strings.Contains(err.Error(), "no matching creation rules found")):
+		return nil, c.refuseNoRule(file)
+	case err != nil:
+		return nil, rule.refuse("cannot be used (%s): mend it, or use mode apply", cause(err))
+	}
+	return rule, rule.take(chosen)
+}
+
+// copy writes the configuration, which holds no secret, to a private file and returns its path.
+func (c *configuration) copy() (string, error) {
+	file, err := os.CreateTemp("", "cluster-manager-sops-*.yaml")
+	if err != nil {
+		return "", err
+	}
+	_, err = file.Write(c.content)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(file.Name()))
+	}
+	return file.Name(), nil
+}

@@ -1,0 +1,127 @@
+package seal
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// Options are what sealing needs to know besides the files.
+type Options struct {
+	// Repository is owner/name, for messages.
+	Repository string
+	// Decrypts says that the owning Kustomization decrypts with sops; without it a file to seal is refused.
+	Decrypts bool
+	// Kustomization is namespace/name of the owning Kustomization, for messages.
+	Kustomization string
+	// DigestKey is the key of AnnotationDigest; zero: no digest is written or compared.
+	DigestKey clustermanager.Secret
+}
+
+// Result is a change whose Secrets are sealed.
+type Result struct {
+	// Files are the files given, the sealed and kept ones with Content, Sensitive and without Plain.
+	Files clustermanager.FileSet
+	// Rules are the creation rules of the files that hold a Secret, by path.
+	Rules []Rule
+	// Kept are the paths whose file in the base stays as it is, sorted.
+	Kept []string
+	// Warnings are sentences for the answer.
+	Warnings []string
+}
+
+// Rule is the creation rule that a file was sealed by.
+type Rule struct {
+	// Path is the sealed file, Config the .sops.yaml, both from the repository's root.
+	Path, Config string
+	// Number counts the rules of the configuration from 1, Line its lines. 0: not known, as in a configuration of
+	// several documents or, for the line, in flow style.
+	Number, Line int
+	// Recipients is the number of age recipients that can open the file.
+	Recipients int
+}
+
+// Files seals every file of the change that has Plain set. Base is the repository at the commit that the change is made
+// on, as of its root. The files given are not changed.
+//
+// A Plain that is not exactly one v1 Secret, and a base that cannot be read, are errors; everything that a person
+// can mend in the repository is a *clustermanager.Refusal.
+func Files(base fs.FS, files clustermanager.FileSet, options Options) (Result, error) {
+	result := Result{Files: maps.Clone(files)}
+	for _, path := range files.Paths() {
+		file := files[path]
+		if file.Plain.IsZero() || file.Delete {
+			if file.Sensitive && file.Content == nil && !file.Delete {
+				return Result{}, fmt.Errorf("%s: sealing: there is no document", path)
+			}
+			continue
+		}
+		if !options.Decrypts {
+			return Result{}, refuseDecryption(options, path)
+		}
+		content, err := result.seal(base, path, file.Plain, options)
+		if err != nil {
+			return Result{}, err
+		}
+		result.Files[path] = clustermanager.File{Content: content, Sensitive: true}
+	}
+	return result, nil
+}
+
+// seal returns the text of one file and notes how it came about.
+func (r *Result) seal(base fs.FS, path string, plain clustermanager.Secret, options Options) ([]byte, error) {
+	document, err := readSecret(path, plain)
+	if err != nil {
+		return nil, err
+	}
+	configuration, err := nearest(base, path, options.Repository)
+	if err != nil {
+		return nil, err
+	}
+	rule, err := configuration.ruleFor(path)
+	if err != nil {
+		return nil, err
+	}
+	digest, err := digestOf(document, options.DigestKey)
+	if err != nil {
+		return nil, fmt.Errorf("%s: making the content digest: %w", path, err)
+	}
+	r.Rules = append(r.Rules, rule.Rule)
+	r.warn(configuration.warnings...)
+	existing, err := existingFile(base, path)
+	if err != nil {
+		return nil, err
+	}
+	if existing != nil && rule.wouldRepeat(existing, document, digest) {
+		r.Kept = append(r.Kept, path)
+		return existing, nil
+	}
+	r.warn(rule.leftOutWarning()...)
+	return rule.encrypt(document, digest)
+}
+
+func (r *Result) warn(sentences ...string) {
+	for _, sentence := range sentences {
+		if !slices.Contains(r.Warnings, sentence) {
+			r.Warnings = append(r.Warnings, sentence)
+		}
+	}
+}
+
+// String names the rule as messages do: "rule 2 (line 7) of clusters/.sops.yaml".
+func (r Rule) String() string {
+	var text strings.Builder
+	text.WriteString("the rule")
+	if r.Number > 0 {
+		text.Reset()
+		fmt.Fprintf(&text, "rule %d", r.Number)
+	}
+	if r.Line > 0 {
+		fmt.Fprintf(&text, " (line %d)", r.Line)
+	}
+	return text.String() + " of " + r.Config
+}
