@@ -72,7 +72,7 @@ func ruleToAdd(file string) string {
 	if path.Dir(file) != "." {
 		folder = path.Dir(file) + "/"
 	}
-	pattern := "^" + regexp.QuoteMeta(folder) + `.*\.enc\.yaml$`
+	pattern := "^" + regexp.QuoteMeta(folder) + `[^/]*\.enc\.yaml$`
 	return fmt.Sprintf("{path_regex: '%s', %s, age: <recipient>}", strings.ReplaceAll(pattern, "'", "''"), selector)
 }
 
