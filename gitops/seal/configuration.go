@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -100,6 +101,12 @@ func (c *configuration) relative(file string) string {
 	return strings.TrimPrefix(file, strings.TrimSuffix(c.path, configurationName))
 }
 
+// What sops says, in version 3.13.3, of a configuration that has no rule for a file, and of one that it cannot read.
+const (
+	saysNoRule     = "no matching creation rules found"
+	saysUnreadable = "Could not unmarshal config file"
+)
+
 // ruleFor lets sops choose the rule of a file.
 func (c *configuration) ruleFor(file string) (*creationRule, error) {
 	copied, err := c.copy()
@@ -107,23 +114,37 @@ func (c *configuration) ruleFor(file string) (*creationRule, error) {
 		return nil, fmt.Errorf("%s: copying it for sops: %w", c.path, err)
 	}
 	defer func() { _ = os.Remove(copied) }()
-	stores, err := config.LoadStoresConfig(copied)
-	if err != nil {
-		return nil, c.refuse("is no sops configuration (%s): mend it, or use mode apply", cause(err))
-	}
-	if stores.YAML.Indent < 0 {
-		return nil, c.refuse("sets a negative stores.yaml.indent: take it out, or use mode apply")
-	}
-	rule := &creationRule{Rule: c.rules.match(c.relative(file)), repository: c.repository, store: stores.YAML}
+	rule := &creationRule{Rule: c.rules.match(c.relative(file)), repository: c.repository}
 	rule.Path, rule.Config = file, c.path
 	chosen, err := config.LoadCreationRuleForFile(copied, c.relative(file), nil)
 	switch {
-	case chosen == nil && (err == nil || strings.Contains(err.Error(), "no matching creation rules found")):
+	case err == nil && chosen == nil, err != nil && strings.Contains(err.Error(), saysNoRule):
 		return nil, c.refuseNoRule(file)
+	case err != nil && strings.Contains(err.Error(), saysUnreadable):
+		return nil, c.refuseUnreadable(err)
 	case err != nil:
 		return nil, rule.refuse("cannot be used (%s): mend it, or use mode apply", cause(err))
 	}
+	if rule.store, err = c.store(copied); err != nil {
+		return nil, err
+	}
 	return rule, rule.take(chosen)
+}
+
+// store reads how sealed files are written. Sops would parse the whole configuration once more for it, so it is asked
+// only where there is something to read.
+func (c *configuration) store(copied string) (config.YAMLStoreConfig, error) {
+	if !bytes.Contains(c.content, []byte("stores")) {
+		return config.YAMLStoreConfig{}, nil
+	}
+	stores, err := config.LoadStoresConfig(copied)
+	switch {
+	case err != nil:
+		return config.YAMLStoreConfig{}, c.refuseUnreadable(err)
+	case stores.YAML.Indent < 0:
+		return config.YAMLStoreConfig{}, c.refuse("sets a negative stores.yaml.indent: take it out, or use mode apply")
+	}
+	return stores.YAML, nil
 }
 
 // copy writes the configuration, which holds no secret, to a private file and returns its path.

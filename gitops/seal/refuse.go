@@ -18,7 +18,7 @@ const causeLimit = 240
 // cause is what sops says of a configuration, as one line. A private key that was put where a recipient belongs is not
 // repeated.
 func cause(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
+	text := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "error loading config: ")
 	if upper := strings.ToUpper(text); strings.Contains(upper, "AGE-SECRET-KEY-") || strings.Contains(upper, "AGE-PLUGIN-") {
 		return "a private age key stands where a recipient belongs"
 	}
@@ -30,6 +30,10 @@ func cause(err error) string {
 
 func (c *configuration) refuse(format string, arguments ...any) error {
 	return clustermanager.Refuse("%s in %s %s", c.path, c.repository, fmt.Sprintf(format, arguments...))
+}
+
+func (c *configuration) refuseUnreadable(err error) error {
+	return c.refuse("is no sops configuration (%s): mend it, or use mode apply", cause(err))
 }
 
 func (r *creationRule) refuse(format string, arguments ...any) error {
