@@ -97,18 +97,21 @@ func sealOne(t *testing.T, base fs.FS) (Result, []byte) {
 	return result, file.Content
 }
 
+// leaked finds the canary, also the beginning of it that a YAML parser quotes.
+func leaked(text string) bool { return strings.Contains(text, canary[:7]) }
+
 // assertNoLeak looks for the canary in everything that can be printed of a value, contents included.
 func assertNoLeak(t *testing.T, values ...any) {
 	t.Helper()
 	for _, value := range values {
 		text := fmt.Sprintf("%v %+v %#v %s", value, value, value, value)
 		encoded, _ := json.Marshal(value)
-		if strings.Contains(text, canary) || strings.Contains(string(encoded), canary) {
+		if leaked(text) || leaked(string(encoded)) {
 			t.Errorf("the canary is in %T", value)
 		}
 		if result, ok := value.(Result); ok {
 			for path, file := range result.Files {
-				if strings.Contains(string(file.Content), canary) {
+				if leaked(string(file.Content)) {
 					t.Errorf("the canary is in %s", path)
 				}
 			}

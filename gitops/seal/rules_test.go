@@ -39,6 +39,7 @@ func TestRuleOfAPath(t *testing.T) {
 		"indented": {[]string{".sops.yaml", "creation_rules:\n\n  # apps\n  - path_regex: ^apps/\n    pgp: >-\n      - no\n\n  -\n    age: " + one + "\n    " + only + "\nstores: {}\n"},
 			Rule{Config: ".sops.yaml", Number: 2, Line: 8}},
 		"merge key":         {[]string{".sops.yaml", "a: &a\n  path_regex: ^apps/\ncreation_rules:\n- <<: *a\n- <<: [*a]\n- age: " + one + "\n  " + only + "\n"}, Rule{Config: ".sops.yaml", Number: 3, Line: 6}},
+		"a dash in quotes":  {[]string{".sops.yaml", "creation_rules:\n- path_regex: '^a\n\n- '\n- age: " + one + "\n  " + only + "\n"}, Rule{Config: ".sops.yaml", Number: 2}},
 		"a number":          {[]string{".sops.yaml", "creation_rules:\n- path_regex: 12345\n- age: " + one + "\n  " + only + "\n"}, Rule{Config: ".sops.yaml", Number: 2, Line: 3}},
 		"dots and climbing": {[]string{".sops.yaml", ruled(one, `\.\./etc`, "../wc1/")}, Rule{Config: ".sops.yaml", Number: 2, Line: 6}},
 	}
