@@ -43,13 +43,11 @@ func isOneDocument(content []byte) bool {
 	started := false
 	for _, line := range bytes.FieldsFunc(content, func(r rune) bool { return strings.ContainsRune("\n\r\u0085\u2028\u2029", r) }) {
 		line = bytes.TrimLeft(line, "\ufeff")
-		marker := bytes.HasPrefix(line, []byte("---"))
-		switch {
+		text := bytes.TrimSpace(line)
+		switch marker := bytes.HasPrefix(line, []byte("---")); {
 		case marker && started, bytes.HasPrefix(line, []byte("...")):
 			return false
-		case marker:
-			started = true
-		case len(bytes.TrimSpace(line)) > 0 && line[0] != '#' && line[0] != '%':
+		case marker, len(text) > 0 && text[0] != '#' && text[0] != '%':
 			started = true
 		}
 	}
@@ -72,12 +70,15 @@ func readSecret(path string, plain clustermanager.Secret) (sops.TreeBranch, erro
 	}
 	for _, item := range document {
 		name, isName := item.Key.(string)
-		if holdsValues, known := secretFields[name]; isName && !known {
+		holdsValues, known := secretFields[name]
+		if isName && !known {
 			return nil, fmt.Errorf("%s: sealing: a v1 Secret has no field %q", path, name)
-		} else if holdsValues {
-			if err := checkValues(item.Value); err != nil {
-				return nil, fmt.Errorf("%s: sealing: %s: %w", path, name, err)
-			}
+		}
+		if !holdsValues {
+			continue
+		}
+		if err := checkValues(item.Value); err != nil {
+			return nil, fmt.Errorf("%s: sealing: %s: %w", path, name, err)
 		}
 	}
 	return document, nil
