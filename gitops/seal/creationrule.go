@@ -2,7 +2,6 @@ package seal
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"filippo.io/age/plugin"
@@ -25,8 +24,8 @@ type creationRule struct {
 	leftOut    []string
 }
 
-// take keeps of what sops chose the selectors and the age recipients. It refuses a rule that some key group of could not
-// be opened with an age identity.
+// take keeps of what sops chose the selectors and the age recipients. A rule with a key group that no age identity opens
+// is refused.
 func (r *creationRule) take(chosen *config.Config) error {
 	r.metadata = sops.Metadata{
 		UnencryptedSuffix:       chosen.UnencryptedSuffix,
@@ -65,14 +64,14 @@ func hasSelector(m sops.Metadata) bool {
 
 // ageOnly splits a key group into its distinct age recipients and the names of its other keys.
 func ageOnly(group sops.KeyGroup) (kept sops.KeyGroup, leftOut []string) {
-	var seen []string
+	seen := map[string]bool{}
 	for _, key := range group {
 		name := key.ToString()
 		switch _, isAge := key.(*age.MasterKey); {
 		case !isAge:
 			leftOut = append(leftOut, key.TypeToIdentifier()+" "+name)
-		case !slices.Contains(seen, name):
-			seen = append(seen, name)
+		case !seen[name]:
+			seen[name] = true
 			kept = append(kept, key)
 		}
 	}
@@ -89,7 +88,7 @@ func (r *creationRule) refusePlugins() error {
 				continue
 			}
 			if name, _, err := plugin.ParseRecipient(recipient); err == nil {
-				return r.refuse("names the recipient %s of the age plugin %q, and plugins are never run: put an X25519, ssh or post-quantum recipient in its place, or use mode apply", recipient, name)
+				return r.refuse("names the recipient %s of the age plugin %q, and plugins are never run: put an X25519, ssh or post-quantum recipient in its place, or use mode apply", short(recipient), short(name))
 			}
 		}
 	}
@@ -101,5 +100,5 @@ func (r *creationRule) leftOutWarning() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s in %s also names %s: files sealed here open with an age identity alone",
-		r.Rule, r.repository, strings.Join(r.leftOut, ", "))}
+		r.Rule, r.repository, short(strings.Join(r.leftOut, ", ")))}
 }

@@ -12,20 +12,25 @@ import (
 // selector is what a rule for Secrets needs, so that their values are encrypted and nothing else is.
 const selector = "encrypted_regex: ^(data|stringData)$"
 
-// causeLimit bounds what a message quotes of sops, in bytes.
-const causeLimit = 240
+// quoteLimit bounds what a message quotes of a configuration or of sops, in bytes.
+const quoteLimit = 240
 
-// cause is what sops says of a configuration, as one line. A private key that was put where a recipient belongs is not
-// repeated.
+// short is a text as a message quotes it: on one line and bounded.
+func short(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > quoteLimit {
+		text = strings.ToValidUTF8(text[:quoteLimit], "") + "…"
+	}
+	return text
+}
+
+// cause is what sops says of a configuration. A private key that was put where a recipient belongs is not repeated.
 func cause(err error) string {
-	text := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "error loading config: ")
+	text := strings.TrimPrefix(err.Error(), "error loading config: ")
 	if upper := strings.ToUpper(text); strings.Contains(upper, "AGE-SECRET-KEY-") || strings.Contains(upper, "AGE-PLUGIN-") {
 		return "a private age key stands where a recipient belongs"
 	}
-	if len(text) > causeLimit {
-		text = strings.ToValidUTF8(text[:causeLimit], "") + "…"
-	}
-	return text
+	return short(text)
 }
 
 func (c *configuration) refuse(format string, arguments ...any) error {
@@ -52,7 +57,7 @@ func (r *creationRule) refuseWithoutAge(index, groups int) error {
 	}
 	names := ""
 	if len(r.leftOut) > 0 {
-		names = ", only " + strings.Join(r.leftOut, ", ")
+		names = ", only " + short(strings.Join(r.leftOut, ", "))
 	}
 	return r.refuse("names no age recipient%s%s: add \"age: <recipient>\", or use mode apply", where, names)
 }

@@ -41,6 +41,7 @@ func TestRefusals(t *testing.T) {
 		"no key":                     {[]string{".sops.yaml", rulesOf(only)}, []string{first + ", names no age recipient: add \"age: <recipient>\""}},
 		"pgp alone":                  {[]string{".sops.yaml", rulesOf(only, "pgp: "+fingerprint)}, []string{first + ", names no age recipient, only pgp " + fingerprint}},
 		"kms alone":                  {[]string{".sops.yaml", rulesOf(only, "kms: arn:aws:kms:eu-central-1:111122223333:key/abc")}, []string{"names no age recipient, only kms arn:aws:kms:"}},
+		"many odd keys":              {[]string{".sops.yaml", rulesOf(only, `key_groups: [{pgp: ["odd\nkey", `+strings.Join(recipientsOf(t, 20), ", ")+"]}]")}, []string{"only pgp odd key, pgp age1", "…: add"}},
 		"a group without age":        {[]string{".sops.yaml", rulesOf(only, "key_groups:", "- age: ["+native+"]", "- pgp: ["+fingerprint+"]")}, []string{"names no age recipient in its key group 2, only pgp " + fingerprint}},
 		"an empty group":             {[]string{".sops.yaml", rulesOf(only, "key_groups:", "- {}")}, []string{"names no age recipient: add"}},
 		"a plugin":                   {[]string{".sops.yaml", rulesOf(only, "age: "+native+","+plugin)}, []string{first, "the recipient " + plugin + " of the age plugin \"yubikey\"", "never run"}},
