@@ -65,8 +65,8 @@ func (c *Client) BranchRules(ctx context.Context, branch string) ([]clustermanag
 
 // noRulesInPlan recognises the answer about a private repository of an account whose plan has no rules.
 func noRulesInPlan(err error) bool {
-	no := readNo(err)
-	return no != nil && no.status == http.StatusForbidden && strings.HasPrefix(no.message, "Upgrade to ")
+	rejected := readRejection(err)
+	return rejected != nil && rejected.status == http.StatusForbidden && strings.HasPrefix(rejected.message, "Upgrade to ")
 }
 
 // Compare returns the commits that the head has and the base has not, the oldest first. More than 250 are refused.

@@ -46,7 +46,7 @@ func (c *Client) CreatePullRequest(ctx context.Context, request clustermanager.P
 	answer, _, err := c.api.PullRequests.Create(ctx, c.owner, c.name, &github.NewPullRequest{
 		Title: &request.Title, Body: &request.Body, Head: &request.Branch, Base: &base,
 	})
-	if no := readNo(err); no != nil && no.status == http.StatusUnprocessableEntity && strings.Contains(no.words(), "pull request already exists") {
+	if rejected := readRejection(err); rejected != nil && rejected.status == http.StatusUnprocessableEntity && strings.Contains(rejected.words(), "pull request already exists") {
 		return clustermanager.PullRequest{}, fmt.Errorf("GitHub %s: %s for branch %s: %w", c.fullName(), creating.doing, plain(request.Branch), ErrPullRequestExists)
 	}
 	return c.single(creating, answer, err)

@@ -51,28 +51,28 @@ func (r *refusal) Unwrap() []error {
 
 // rule is one kind of "no": how it is told, and its sentence after the object and the operation.
 type rule struct {
-	applies  func(*no) bool
+	applies  func(*rejection) bool
 	kind     error
-	sentence func(*Client, operation, *no) string
+	sentence func(*Client, operation, *rejection) string
 }
 
 // The first rule that applies counts. What names itself comes before limits, since any answer may be the last of an
 // hour; limits come before everything that a person could take for a sign-in problem.
 var rules = []rule{
-	{func(n *no) bool { return n.status == http.StatusUnauthorized }, ErrTokenRefused, tokenRefused},
-	{func(n *no) bool { return n.forbidden() && n.header.Get("X-GitHub-SSO") != "" }, nil, singleSignOn},
-	{func(n *no) bool { return n.forbidden() && n.says("not accessible by integration") }, nil, permissionMissing},
-	{func(n *no) bool { return n.forbidden() && n.says("archived") }, nil, archived},
-	{(*no).limited, ErrLimited, limited},
-	{(*no).forbidden, nil, forbidden},
-	{func(n *no) bool { return n.status == http.StatusNotFound }, nil, notFound},
-	{func(n *no) bool { return n.status/100 == 3 }, nil, moved},
-	{func(n *no) bool { return n.status/100 == 4 }, nil, invalid},
+	{func(n *rejection) bool { return n.status == http.StatusUnauthorized }, ErrTokenRefused, tokenRefused},
+	{func(n *rejection) bool { return n.forbidden() && n.header.Get("X-GitHub-SSO") != "" }, nil, singleSignOn},
+	{func(n *rejection) bool { return n.forbidden() && n.says("not accessible by integration") }, nil, permissionMissing},
+	{func(n *rejection) bool { return n.forbidden() && n.says("archived") }, nil, archived},
+	{(*rejection).limited, ErrLimited, limited},
+	{(*rejection).forbidden, nil, forbidden},
+	{func(n *rejection) bool { return n.status == http.StatusNotFound }, nil, notFound},
+	{func(n *rejection) bool { return n.status/100 == 3 }, nil, moved},
+	{func(n *rejection) bool { return n.status/100 == 4 }, nil, invalid},
 }
 
 // explain turns the error of an API call into a refusal, or into a plain error when GitHub gave no usable answer.
 func (c *Client) explain(o operation, err error) error {
-	n := readNo(err)
+	n := readRejection(err)
 	if n == nil {
 		return c.unreachable(o, failure(err), err)
 	}
@@ -124,11 +124,11 @@ type plainError struct {
 func (e *plainError) Error() string { return e.text }
 func (e *plainError) Unwrap() error { return e.cause }
 
-func tokenRefused(*Client, operation, *no) string {
+func tokenRefused(*Client, operation, *rejection) string {
 	return "GitHub does not accept the token (401): connect GitHub again for this server (in muster), then call again"
 }
 
-func singleSignOn(_ *Client, _ operation, n *no) string {
+func singleSignOn(_ *Client, _ operation, n *rejection) string {
 	address := ""
 	if _, link, found := strings.Cut(n.header.Get("X-GitHub-SSO"), "url="); found && strings.HasPrefix(link, "https://") {
 		link, _, _ = strings.Cut(link, "?")
@@ -137,7 +137,7 @@ func singleSignOn(_ *Client, _ operation, n *no) string {
 	return "the organization wants single sign-on (SAML): start a session" + address + ", connect GitHub again for this server, then call again"
 }
 
-func permissionMissing(c *Client, o operation, n *no) string {
+func permissionMissing(c *Client, o operation, n *rejection) string {
 	permission := o.permission
 	if accepted := n.header.Get("X-Accepted-GitHub-Permissions"); accepted != "" {
 		permission = c.clean(accepted, maximalRelay)
@@ -145,11 +145,11 @@ func permissionMissing(c *Client, o operation, n *no) string {
 	return fmt.Sprintf("not permitted (403, %s): the GitHub App needs the permission %s on the repository, and the account the same right there: have an owner grant what is missing, then call again", n.words(), permission)
 }
 
-func archived(*Client, operation, *no) string {
+func archived(*Client, operation, *rejection) string {
 	return "the repository is archived, so nothing can be proposed: unarchive it, or let the GitRepository point to its successor"
 }
 
-func limited(_ *Client, _ operation, n *no) string {
+func limited(_ *Client, _ operation, n *rejection) string {
 	what := "too many requests in a short time (a secondary rate limit)"
 	if n.header.Get("X-RateLimit-Remaining") == "0" || n.primary {
 		what = "the account's requests of this hour are used up (the primary rate limit)"
@@ -157,11 +157,11 @@ func limited(_ *Client, _ operation, n *no) string {
 	return what + ": try again " + n.retry()
 }
 
-func forbidden(c *Client, o operation, n *no) string {
+func forbidden(c *Client, o operation, n *rejection) string {
 	return fmt.Sprintf("refused (403): %s: check the account's rights on the repository and the App's permission %s, then call again", n.words(), o.permission)
 }
 
-func notFound(c *Client, o operation, _ *no) string {
+func notFound(c *Client, o operation, _ *rejection) string {
 	if o == readingUser {
 		return "no GitHub API answers at this address (404): correct the setting git-hosts"
 	}
@@ -175,11 +175,11 @@ func notFound(c *Client, o operation, _ *no) string {
 	return fmt.Sprintf("not found (404): the GitHub App is not installed on %s, or the account may not see it%s: have an owner of %s install the App there, then call again", c.fullName(), also, c.owner)
 }
 
-func moved(c *Client, _ operation, n *no) string {
+func moved(c *Client, _ operation, n *rejection) string {
 	return fmt.Sprintf("the repository was renamed or moved (%d): write its new name into the GitRepository's URL, then call again", n.status)
 }
 
-func invalid(_ *Client, _ operation, n *no) string {
+func invalid(_ *Client, _ operation, n *rejection) string {
 	wayOut := "correct what it names, then call again"
 	switch {
 	case slices.Contains(n.details, "base invalid"):
@@ -191,7 +191,7 @@ func invalid(_ *Client, _ operation, n *no) string {
 }
 
 // retry says when to try again: as the answer says, else after the minute that GitHub advises.
-func (n *no) retry() string {
+func (n *rejection) retry() string {
 	after := n.header.Get("Retry-After")
 	if seconds, err := strconv.Atoi(after); err == nil && seconds >= 0 {
 		return fmt.Sprintf("in %d seconds", max(1, seconds))

@@ -126,3 +126,20 @@ func TestSlashesOfABranchAreEscaped(t *testing.T) {
 		t.Errorf("path %s, want %s", requests[0].path, want)
 	}
 }
+
+// A host may answer more than was asked for: a fork's branch of the same name, another branch, a fork that is gone.
+func TestOnlyTheBranchsOwnPullRequestsCount(t *testing.T) {
+	var requests []seen
+	one := func(number, ref, head string) string {
+		return `{"number":` + number + `,"html_url":"https://example.com/` + number + `","state":"open","head":{"ref":"` + ref + `","repo":` + head + `},"base":{"ref":"main","repo":{"id":1}}}`
+	}
+	server := recorder(t, &requests, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "["+strings.Join([]string{
+			one("5", branch, `{"id":2}`), one("4", branch, "null"), one("3", "other", `{"id":1}`), one("2", branch, `{"id":1}`),
+		}, ",")+"]")
+	})
+	client := newClient(t, forge.Options{APIURL: server.URL, Owner: "acme", Repository: "fleet", Token: token})
+	if found := list(t, client, branch); len(found) != 1 || found[0].Number != 2 {
+		t.Errorf("found %+v", found)
+	}
+}

@@ -2,6 +2,7 @@ package localforge
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -12,7 +13,9 @@ import (
 const maximalComparison = 250
 
 func (f *Forge) getRepository(c call) (int, any, error) {
-	return http.StatusOK, c.repository(c.repo, c.user.Push), nil
+	answer := c.repository(c.repo, c.user.Push)
+	maps.Copy(answer, fill("repository_detail", nil))
+	return http.StatusOK, answer, nil
 }
 
 func (f *Forge) getRules(c call) (int, any, error) {

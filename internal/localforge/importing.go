@@ -108,7 +108,7 @@ func fastImport(ctx context.Context, repo repository, tree string) error {
 
 func writeCommit(w *bufio.Writer, tree string) error {
 	const message = "feat: the tree as it was given\n"
-	fmt.Fprintf(w, "commit refs/heads/main\nauthor %s\ncommitter %s\ndata %d\n%s\n", importAuthor, importAuthor, len(message), message)
+	_, _ = fmt.Fprintf(w, "commit refs/heads/main\nauthor %s\ncommitter %s\ndata %d\n%s\n", importAuthor, importAuthor, len(message), message)
 	root, err := os.OpenRoot(tree)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -132,11 +133,14 @@ func (f *Forge) APIURL() string { return f.url + apiRoot }
 // CloneURL is where a repository is cloned from.
 func (f *Forge) CloneURL(owner, name string) string { return f.url + "/" + owner + "/" + name + ".git" }
 
-// Requests are the requests so far, in the order they came.
+// Requests are the requests so far, in the order they came; of very many the last thousands.
 func (f *Forge) Requests() []Request { return f.log.all() }
 
 // ReceivePacks is how many pushes came so far, refused ones included.
 func (f *Forge) ReceivePacks() int { return f.log.receivePacks() }
+
+// A forge that runs for long forgets its oldest requests.
+const maximalLog = 10_000
 
 type requestLog struct {
 	mutex    sync.Mutex
@@ -147,6 +151,9 @@ type requestLog struct {
 func (l *requestLog) add(r *http.Request) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
+	if len(l.requests) == maximalLog {
+		l.requests = slices.Delete(l.requests, 0, maximalLog/2)
+	}
 	l.requests = append(l.requests, Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery})
 }
 
@@ -159,7 +166,7 @@ func (l *requestLog) addReceivePack() {
 func (l *requestLog) all() []Request {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	return append([]Request(nil), l.requests...)
+	return slices.Clone(l.requests)
 }
 
 func (l *requestLog) receivePacks() int {

@@ -55,13 +55,17 @@ func (f *Forge) backend(w http.ResponseWriter, r *http.Request, repo repository,
 	}
 	inner := r.Clone(r.Context())
 	inner.Header = http.Header{}
-	for _, name := range []string{"Content-Type", "Content-Encoding", "Accept", "Git-Protocol"} {
+	for _, name := range []string{"Content-Type", "Content-Encoding", "Accept"} {
 		if value := r.Header.Get(name); value != "" {
 			inner.Header.Set(name, value)
 		}
 	}
-	// The program reads a body of unknown length to its end; the handler alone minds that it came in chunks.
+	// A body without a length is read to its end, so that the program ends with a request that is cut off: it would wait
+	// for the rest of a length for ever. The handler alone minds that a body came in chunks.
 	inner.TransferEncoding = nil
+	if inner.ContentLength > 0 {
+		inner.ContentLength = -1
+	}
 	inner.URL = &url.URL{Path: "/" + repo.fullName() + ".git/" + path, RawQuery: r.URL.RawQuery}
 	handler.ServeHTTP(w, inner)
 }

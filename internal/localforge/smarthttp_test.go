@@ -1,6 +1,7 @@
 package localforge_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -60,6 +61,7 @@ func TestRulesMeetAPush(t *testing.T) {
 	}{
 		{"creation", "HEAD:refs/heads/cluster-manager/a", localforge.Rule{Pattern: "cluster-manager/**", Type: "creation"}, "Cannot create ref due to creations being restricted"},
 		{"creation elsewhere", "HEAD:refs/heads/other", localforge.Rule{Pattern: "cluster-manager/**", Type: "creation"}, ""},
+		{"a star is one segment", "HEAD:refs/heads/cluster-manager/a/b", localforge.Rule{Pattern: "cluster-manager/*", Type: "creation"}, ""},
 		{"creation of a tag", "HEAD:refs/tags/v1", localforge.Rule{Type: "creation"}, ""},
 		{"update is no creation", "HEAD:refs/heads/main", localforge.Rule{Type: "creation"}, ""},
 		{"name", "HEAD:refs/heads/x", localforge.Rule{Type: "branch_name_pattern", Parameters: map[string]any{"operator": "starts_with", "pattern": "feature/"}}, "Branch name must start with feature/"},
@@ -112,6 +114,41 @@ func TestPartialClone(t *testing.T) {
 	blob := mustGit(t, clone(t, forge), "rev-parse", "HEAD:README.md")
 	if content := mustGit(t, folder, "cat-file", "blob", blob); content != "fleet" {
 		t.Errorf("a file fetched by its hash: %q", content)
+	}
+}
+
+func TestCapabilitiesOfProtocol2(t *testing.T) {
+	forge := newForge(t, localforge.Options{})
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, forge.CloneURL("acme", "fleet")+"/info/refs?service=git-upload-pack", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.SetBasicAuth("x-access-token", writer.Reveal())
+	request.Header.Set("Git-Protocol", "version=2")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	for _, want := range []string{"version 2", "fetch=shallow", "filter", "object-format=sha1"} {
+		if err != nil || !strings.Contains(string(body), want) {
+			t.Errorf("%v, no %q in %q", err, want, body)
+		}
+	}
+}
+
+// The host looks at what it is sent, as GitHub does.
+func TestABrokenTreeIsDeclined(t *testing.T) {
+	forge := newForge(t, localforge.Options{})
+	folder := clone(t, forge)
+	writeFile(t, filepath.Join(folder, "tree"), "100644 blob "+mustGit(t, folder, "rev-parse", "HEAD:README.md")+"\t.git\n")
+	tree := mustGit(t, folder, "-c", "alias.broken=!git mktree < tree", "broken")
+	commit := mustGit(t, folder, "commit-tree", "-m", "broken", tree)
+	output, err := gitIn(t, folder, writer, "push", "origin", commit+":refs/heads/broken")
+	expectGit(t, output, err, "hasDotgit")
+	if refs := mustGit(t, folder, "ls-remote", "origin"); strings.Contains(refs, "broken") {
+		t.Errorf("refs:\n%s", refs)
 	}
 }
 

@@ -19,8 +19,8 @@ const (
 	maximalSentence = 900
 )
 
-// no is an answer of GitHub that is not the one asked for.
-type no struct {
+// rejection is an answer of GitHub that is not the one asked for.
+type rejection struct {
 	status  int
 	header  http.Header
 	message string
@@ -36,8 +36,8 @@ type no struct {
 	refusedHere bool
 }
 
-// readNo reads the answer behind an error of the library; nil when there was none.
-func readNo(err error) *no {
+// readRejection reads the answer behind an error of the library; nil when there was none.
+func readRejection(err error) *rejection {
 	var plainAnswer *github.ErrorResponse
 	var primary *github.RateLimitError
 	var secondary *github.AbuseRateLimitError
@@ -63,8 +63,8 @@ func readNo(err error) *no {
 }
 
 // readResponse reads the body that the library put back, and puts it back again. GitHub's form varies: details may be texts or objects.
-func readResponse(response *http.Response, message string) *no {
-	n := &no{status: response.StatusCode, header: response.Header, message: message}
+func readResponse(response *http.Response, message string) *rejection {
+	n := &rejection{status: response.StatusCode, header: response.Header, message: message}
 	if n.header == nil {
 		n.header = http.Header{}
 	}
@@ -112,7 +112,7 @@ func details(raw json.RawMessage) []string {
 }
 
 // words is everything that GitHub says, in one line.
-func (n *no) words() string {
+func (n *rejection) words() string {
 	words := n.message
 	if len(n.details) > 0 {
 		words += ": " + strings.Join(n.details, "; ")
@@ -120,14 +120,14 @@ func (n *no) words() string {
 	return cut(plain(words), maximalRelay)
 }
 
-func (n *no) forbidden() bool { return n.status == http.StatusForbidden }
+func (n *rejection) forbidden() bool { return n.status == http.StatusForbidden }
 
-func (n *no) says(words string) bool {
+func (n *rejection) says(words string) bool {
 	return strings.Contains(strings.ToLower(n.message), strings.ToLower(words))
 }
 
 // limited says whether the answer is a rate limit: a 429 always, a 403 by any of its marks.
-func (n *no) limited() bool {
+func (n *rejection) limited() bool {
 	return n.refusedHere || n.status == http.StatusTooManyRequests || n.forbidden() &&
 		(n.header.Get("Retry-After") != "" || n.header.Get("X-RateLimit-Remaining") == "0" ||
 			n.says("rate limit") || n.says("abuse detection") || strings.Contains(n.link, "rate-limit"))
