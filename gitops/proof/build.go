@@ -1,0 +1,175 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/fluxcd/pkg/kustomize"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/resmap"
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/kustomize/kyaml/openapi"
+)
+
+var (
+	// slots bounds the builds of the process, those that were given up at their deadline and still run included.
+	slots = make(chan struct{}, 4)
+	// schema guards kustomize's process-wide OpenAPI schema: builds share it, one that changes it is alone.
+	schema sync.RWMutex
+)
+
+// outcome is what a build gave: objects, or the fault that Flux would meet.
+type outcome struct {
+	objects []*unstructured.Unstructured
+	fault   error
+}
+
+// run builds a tree as Flux does, substitution included. It gives up when the context ends, with its cause; the build
+// then ends by itself, since its input is bounded.
+func run(ctx context.Context, t *tree, post substitution) (outcome, error) {
+	if t.fault != nil {
+		return outcome{fault: t.fault}, nil
+	}
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		return outcome{}, context.Cause(ctx)
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		defer func() { <-slots }()
+		done <- build(ctx, t, post)
+	}()
+	select {
+	case built := <-done:
+		if cause := context.Cause(ctx); cause != nil && errors.Is(built.fault, cause) {
+			return outcome{}, cause
+		}
+		return built, nil
+	case <-ctx.Done():
+		return outcome{}, context.Cause(ctx)
+	}
+}
+
+func build(ctx context.Context, t *tree, post substitution) (built outcome) {
+	defer recovered(&built.fault)
+	fsys, err := inMemory(t)
+	if err != nil {
+		return outcome{fault: err}
+	}
+	resources, err := kustomizeBuild(fsys, path.Join("/", t.root), t.openAPI)
+	if err != nil {
+		return outcome{fault: err}
+	}
+	for _, object := range resources.Resources() {
+		if ctx.Err() != nil {
+			return outcome{fault: context.Cause(ctx)}
+		}
+		if err := post.apply(ctx, object); err != nil {
+			return outcome{fault: err}
+		}
+		flat, err := flatten(object)
+		if err != nil {
+			return outcome{fault: err}
+		}
+		built.objects = append(built.objects, flat)
+	}
+	return built
+}
+
+func inMemory(t *tree) (filesys.FileSystem, error) {
+	fsys := filesys.MakeFsInMemory()
+	for dir := range t.folders {
+		if err := fsys.MkdirAll(path.Join("/", dir)); err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
+		}
+	}
+	for name, content := range t.files {
+		if err := fsys.WriteFile(path.Join("/", name), content); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return fsys, nil
+}
+
+// kustomizeBuild runs kustomize with the options of Flux's own build: files outside the folder may be loaded, no
+// plugins but the builtin ones. Flux resets the process-wide schema around each build, which costs ten times the build
+// of a small tree; it is needed only around one that changes the schema.
+func kustomizeBuild(fsys filesys.FileSystem, dir string, openAPI bool) (resmap.ResMap, error) {
+	if openAPI {
+		schema.Lock()
+		defer schema.Unlock()
+		openapi.ResetOpenAPI()
+		defer openapi.ResetOpenAPI()
+	} else {
+		schema.RLock()
+		defer schema.RUnlock()
+	}
+	openapi.Schema()
+	return krusty.MakeKustomizer(&krusty.Options{
+		LoadRestrictions: types.LoadRestrictionsNone,
+		PluginConfig:     types.DisabledPluginConfig(),
+	}).Run(fsys, dir)
+}
+
+// flatten turns a built object into what the API server is given.
+func flatten(object *resource.Resource) (*unstructured.Unstructured, error) {
+	if object.GetName() == "" || object.GetKind() == "" || object.GetApiVersion() == "" {
+		return nil, fmt.Errorf("%s %q: an object needs apiVersion, kind and metadata.name", object.GetKind(), object.GetName())
+	}
+	text, err := object.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: reading what was built: %w", object.GetKind(), object.GetName(), err)
+	}
+	flat := &unstructured.Unstructured{}
+	if err := flat.UnmarshalJSON(text); err != nil {
+		return nil, fmt.Errorf("%s %s: reading what was built: %w", object.GetKind(), object.GetName(), err)
+	}
+	return flat, nil
+}
+
+// substitution is Flux's post-build step as the Kustomization's spec has it.
+type substitution struct {
+	owner   unstructured.Unstructured
+	enabled bool
+	options []kustomize.SubstituteOption
+}
+
+// newSubstitution reads spec.postBuild. Strict is what the controller does by default since 1.9; where some variables
+// could not be read, an unknown one is no fault.
+func newSubstitution(spec map[string]any, unread bool) substitution {
+	strategy, _, _ := unstructured.NestedString(spec, "postBuild", "substituteStrategy")
+	return substitution{
+		owner:   unstructured.Unstructured{Object: map[string]any{"spec": spec}},
+		enabled: spec["postBuild"] != nil,
+		options: []kustomize.SubstituteOption{
+			kustomize.SubstituteWithDryRun(true),
+			kustomize.SubstituteWithStrict(!unread),
+			kustomize.SubstituteWithAlways(unread || strategy == "Always"),
+		},
+	}
+}
+
+// apply replaces the variables of an object in place. A fault after the replacement may hold a variable's value, which
+// may come from a Secret, so its words are not relayed.
+func (s substitution) apply(ctx context.Context, object *resource.Resource) error {
+	if !s.enabled {
+		return nil
+	}
+	kind, name := object.GetKind(), object.GetName()
+	_, err := kustomize.SubstituteVariables(ctx, nil, s.owner, object, s.options...)
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(err.Error(), "variable substitution failed"):
+		return fmt.Errorf("%s %s: post-build substitution: %w", kind, name, errors.New(err.Error()))
+	}
+	return fmt.Errorf("%s %s: post-build substitution: the text with the variables in it is no object", kind, name)
+}

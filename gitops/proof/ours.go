@@ -1,0 +1,64 @@
+package proof
+
+import (
+	"fmt"
+	"path"
+	"reflect"
+	"slices"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// oursOnly refuses a proposal that changes anything but our folder's files and our one entry in the list of the folder
+// above, for the reason why the tree was not proven whole.
+func (p *prover) oursOnly(reason string) error {
+	root, directory := path.Clean(p.target().Path), p.target().Directory()
+	for _, name := range p.in.Staged {
+		if within(name, directory) {
+			continue
+		}
+		isList := path.Dir(name) == root && slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name))
+		if !isList || !p.oneEntry(root, path.Base(directory)) {
+			return clustermanager.Refuse("%s: %s; without that only %s and its one entry may change, and %s changes too: mend the tree first, or use mode apply",
+				p.owner(), reason, directory, name)
+		}
+	}
+	return nil
+}
+
+// oneEntry says that the kustomization of a folder differs by one entry of its list at most.
+func (p *prover) oneEntry(dir, entry string) bool {
+	oldName, before, err := readKustomization(p.base, dir)
+	if err != nil || before == nil {
+		return false
+	}
+	newName, after, err := readKustomization(p.proposed, dir)
+	if err != nil || after == nil || oldName != newName {
+		return false
+	}
+	isEntry := func(listed string) bool { return path.Clean(listed) == entry }
+	before.Resources = slices.DeleteFunc(before.Resources, isEntry)
+	after.Resources = slices.DeleteFunc(after.Resources, isEntry)
+	if len(before.Resources) == 0 && len(after.Resources) == 0 {
+		before.Resources, after.Resources = nil, nil
+	}
+	return reflect.DeepEqual(before, after)
+}
+
+// differences warns of built objects that are not what was composed. Labels and annotations that the build adds are
+// fine.
+func (p *prover) differences(after side) []string {
+	var warnings []string
+	built := byIdentity(after.objects)
+	for _, composed := range p.in.Objects {
+		id := clustermanager.ReferenceTo(composed)
+		if now, ok := built[id.Identity()]; ok {
+			if paths := leaves("", composed.Object, now.Object); len(paths) > 0 {
+				warnings = append(warnings, fmt.Sprintf("%s is built other than it was composed, at %s", id, list(paths)))
+			}
+		}
+	}
+	return warnings
+}
