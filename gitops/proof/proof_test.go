@@ -166,22 +166,33 @@ func added(name string) []clustermanager.ObjectDiff {
 	return []clustermanager.ObjectDiff{{ObjectReference: object("ConfigMap", name), Action: clustermanager.DiffAdd}}
 }
 
-// TestProve covers what passes and what is refused over trees that can be built.
-func TestProve(t *testing.T) {
+// scenario is two trees and what a proof of the second one says.
+type scenario struct {
+	before, after files
+	change        func(*Input)
+	built         bool
+	objects       []clustermanager.ObjectDiff
+	note          []string
+	warnings      []string
+	refused       []string
+}
+
+func (s scenario) input() Input {
+	in := proposal(s.before, s.after)
+	if s.change != nil {
+		s.change(&in)
+	}
+	return in
+}
+
+// scenarios are trees that can be built, at least on one side.
+func scenarios() map[string]scenario {
 	generatedFleet := fleet.without("clusters/wc1/kustomization.yaml")
 	folder := files{
 		"clusters/wc1/cluster-manager/kustomization.yaml": pool["clusters/wc1/cluster-manager/kustomization.yaml"],
 		"clusters/wc1/cluster-manager/gpu.yaml":           pool["clusters/wc1/cluster-manager/gpu.yaml"],
 	}
-	for name, test := range map[string]struct {
-		before, after files
-		change        func(*Input)
-		built         bool
-		objects       []clustermanager.ObjectDiff
-		note          []string
-		warnings      []string
-		refused       []string
-	}{
+	return map[string]scenario{
 		"pool": {before: fleet, after: fleet.with(pool), built: true, objects: added("gpu")},
 		"kustomization.yml": {
 			before: fleet.without("clusters/wc1/kustomization.yaml").with(files{"clusters/wc1/kustomization.yml": fleet["clusters/wc1/kustomization.yaml"]}),
@@ -401,13 +412,14 @@ func TestProve(t *testing.T) {
 			change: func(in *Input) { in.Target.Path, in.Target.Spec = "", map[string]any{} },
 			built:  true, objects: added("gpu"),
 		},
-	} {
+	}
+}
+
+// TestProve covers what passes and what is refused over trees that can be built.
+func TestProve(t *testing.T) {
+	for name, test := range scenarios() {
 		t.Run(name, func(t *testing.T) {
-			in := proposal(test.before, test.after)
-			if test.change != nil {
-				test.change(&in)
-			}
-			result, err := proven(t, in)
+			result, err := proven(t, test.input())
 			if len(test.refused) > 0 {
 				var refusal *clustermanager.Refusal
 				if !errors.As(err, &refusal) {

@@ -235,7 +235,7 @@ func readKustomization(a *artifact, dir string) (string, *types.Kustomization, e
 		if err != nil {
 			return name, nil, err
 		}
-		if weigh(content, 3).over() != "" {
+		if weigh(content, 0).over() != "" {
 			return name, nil, &tooLarge{name + " has more nodes than a kustomization can need"}
 		}
 		var k types.Kustomization
