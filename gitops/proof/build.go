@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,9 @@ type outcome struct {
 func run(ctx context.Context, t *tree, post substitution) (outcome, error) {
 	if t.fault != nil {
 		return outcome{fault: t.fault}, nil
+	}
+	if add(t.size(), post.growth(t)) > maxTreeBytes {
+		return outcome{}, &tooLarge{fmt.Sprintf("its variables make it larger than %d MiB", maxTreeBytes>>20)}
 	}
 	select {
 	case slots <- struct{}{}:
@@ -155,6 +159,19 @@ func newSubstitution(spec map[string]any, unread bool) substitution {
 			kustomize.SubstituteWithAlways(unread || strategy == "Always"),
 		},
 	}
+}
+
+// growth bounds what the variables add to a tree, in bytes: the longest value at each dollar sign.
+func (s substitution) growth(t *tree) int {
+	values, _, _ := unstructured.NestedStringMap(s.owner.Object, "spec", "postBuild", "substitute")
+	longest, signs := 0, 0
+	for _, value := range values {
+		longest = max(longest, len(value))
+	}
+	for _, content := range t.files {
+		signs += bytes.Count(content, []byte("$"))
+	}
+	return longest * signs
 }
 
 // apply replaces the variables of an object in place. A fault after the replacement may hold a variable's value, which

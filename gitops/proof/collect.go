@@ -34,6 +34,15 @@ func (t *tree) equal(other *tree) bool {
 		maps.EqualFunc(t.files, other.files, func(a, b []byte) bool { return string(a) == string(b) })
 }
 
+// size is how many bytes the tree has.
+func (t *tree) size() int {
+	sum := 0
+	for _, content := range t.files {
+		sum += len(content)
+	}
+	return sum
+}
+
 // collector reads into a tree what a build of one path reaches.
 type collector struct {
 	*tree
@@ -196,7 +205,7 @@ func (c *collector) entry(dir, name, field, entry string, as role) (weight, bool
 		return weight{}, true
 	}
 	doubt := func(reason string) (weight, bool) {
-		c.unchecked = append(c.unchecked, fmt.Sprintf("%s of %s (%s: %s)", short(entry, 100), name, field, reason))
+		c.unchecked = append(c.unchecked, fmt.Sprintf("%s of %s (%s: %s)", short(plain(entry), 100), name, field, reason))
 		return weight{}, false
 	}
 	target := path.Join(dir, entry)

@@ -104,13 +104,20 @@ var places = map[string]string{
 // TestNothingIsFetchedOrRun puts addresses into every field: in the owning kustomization, and in one below it.
 func TestNothingIsFetchedOrRun(t *testing.T) {
 	caught := setTrap(t)
-	entries := []string{
-		"http://" + caught.address + "/x.yaml", "https://" + caught.address + "/x", "HTTPS://" + caught.address + "/x",
-		"git@" + caught.address + ":org/repo", "ssh://git@" + caught.address + "/org/repo", "github.com/org/repo",
-		"GitHub.com/org/repo?ref", "git::https://" + caught.address + "/org/repo", "https://" + caught.address + "/o/_git/r",
-		"file:///org/repo.git", "org@host:x/y", "github.com:org/repo", "/etc/passwd", "../../../../etc/passwd",
+	// Every field meets one entry of each way in which kustomize fetches, and those that it reads as folders meet each
+	// spelling.
+	few := []string{
+		"http://" + caught.address + "/x.yaml", "git@" + caught.address + ":org/repo", "github.com/org/repo", "../../../../etc/passwd",
 	}
+	all := append(few, "https://"+caught.address+"/x", "HTTPS://"+caught.address+"/x",
+		"ssh://git@"+caught.address+"/org/repo", "GitHub.com/org/repo?ref", "git::https://"+caught.address+"/org/repo",
+		"file:///org/repo.git", "org@host:x/y", "org@host/x/y", "https://user:made-up@192.0.2.1/o/r",
+		"https://"+caught.address+"/o/_git/r", "github.com:org/repo", "/etc/passwd")
 	for place, text := range places {
+		entries := few
+		if place == "resources" || place == "components" {
+			entries = all
+		}
 		for i, entry := range entries {
 			t.Run(place+" "+entry, func(t *testing.T) {
 				list := fmt.Sprintf(text, entry)
@@ -140,7 +147,7 @@ func TestNothingIsFetchedOrRun(t *testing.T) {
 						t.Fatalf("%s: %v", name, err)
 					}
 					if result.Proof.Built || !strings.Contains(result.Proof.Note, "not checked") ||
-						!strings.Contains(result.Proof.Note, short(entry, 100)) {
+						!strings.Contains(result.Proof.Note, credentials.ReplaceAllString(entry, "://")) {
 						t.Errorf("%s: proof is %+v, want it to name %q", name, result.Proof, entry)
 					}
 					if d := cmp.Diff(added("gpu"), result.Objects); d != "" {
@@ -287,6 +294,10 @@ func TestBounds(t *testing.T) {
 		doubling["d/24/"+half+"/kustomization.yaml"] = kustomization("x.yaml")
 		doubling["d/24/"+half+"/x.yaml"] = configMap("x"+half, "x")
 	}
+	large := files{}
+	for i := range 9 {
+		large[fmt.Sprintf("clusters/wc1/%d.yaml", i)] = "# " + strings.Repeat("x", maxFileBytes-2)
+	}
 	for name, test := range map[string]struct {
 		more  files
 		entry string
@@ -304,6 +315,7 @@ func TestBounds(t *testing.T) {
 		"laughs in a plugin's file": {more: files{"clusters/wc1/p.yaml": "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: x}\npatch: |\n" + laughs("  ")},
 			entry: "quotas.yaml", text: "transformers: [p.yaml]\n", note: "YAML nodes"},
 		"a node in itself": {more: files{"clusters/wc1/l.yaml": "a: &a\n  b: *a\n"}, entry: "l.yaml", note: "YAML nodes"},
+		"large files":      {more: large, entry: "0.yaml", text: "configMapGenerator:\n- name: x\n  files: [1.yaml, 2.yaml, 3.yaml, 4.yaml, 5.yaml, 6.yaml, 7.yaml, 8.yaml]\n", note: "more than 32 MiB"},
 		"a large file":     {more: files{"clusters/wc1/big.yaml": "# " + strings.Repeat("x", maxFileBytes)}, entry: "big.yaml", note: "clusters/wc1/big.yaml is larger than 4 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -328,6 +340,17 @@ func TestBounds(t *testing.T) {
 				t.Errorf("%d MiB were allocated", took>>20)
 			}
 		})
+	}
+}
+
+// TestVariablesBound does not build a tree whose variables make it large.
+func TestVariablesBound(t *testing.T) {
+	text := configMap("wc1", strings.Repeat("${a}", 1000))
+	in := proposal(fleet.with(files{"clusters/wc1/wc1.yaml": text}), fleet.with(pool).with(files{"clusters/wc1/wc1.yaml": text}))
+	in.Target.Spec = spec(map[string]any{"postBuild": map[string]any{"substitute": map[string]any{"a": strings.Repeat("x", 1<<16)}}})
+	result, err := proven(t, in)
+	if err != nil || result.Proof.Built || !strings.Contains(result.Proof.Note, "its variables make it larger than 32 MiB") {
+		t.Errorf("got %+v, %v, want it not built", result.Proof, err)
 	}
 }
 

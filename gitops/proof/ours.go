@@ -47,6 +47,28 @@ func (p *prover) oneEntry(dir, entry string) bool {
 	return reflect.DeepEqual(before, after)
 }
 
+// listed refuses a folder that the list above does not have, and an entry without a folder. A list that cannot be read
+// is the tree's own fault, which the reason for looking here already says.
+func (p *prover) listed() error {
+	directory := p.target().Directory()
+	name, above, err := readKustomization(p.proposed, path.Clean(p.target().Path))
+	if err != nil || above == nil {
+		return nil
+	}
+	at, _, err := p.proposed.at(directory)
+	switch entry := lists(above, path.Base(directory)); {
+	case err != nil:
+		return fmt.Errorf("%s: proving: %w", p.owner(), err)
+	case at == folder && !entry:
+		return clustermanager.Refuse("%s: %s does not list %s, so a merge would have no effect: add it there, or use mode apply",
+			p.owner(), name, path.Base(directory))
+	case at == absent && entry:
+		return clustermanager.Refuse("%s: %s lists %s, which would be gone: take the entry out, or use mode apply",
+			p.owner(), name, path.Base(directory))
+	}
+	return nil
+}
+
 // differences warns of built objects that are not what was composed. Labels and annotations that the build adds are
 // fine.
 func (p *prover) differences(after side) []string {

@@ -218,6 +218,9 @@ func (p *prover) alone(ctx context.Context, reason string) (Result, error) {
 	if err := p.oursOnly(reason); err != nil {
 		return Result{}, err
 	}
+	if err := p.listed(); err != nil {
+		return Result{}, err
+	}
 	last, cancel := p.until(ctx, p.in.Deadline, false)
 	defer cancel()
 	before, after, err := p.both(last, p.target().Directory(), p.folderSpec())

@@ -371,6 +371,21 @@ func scenarios() map[string]scenario {
 			before: fleet.with(files{"clusters/wc1/wc1.yaml": "{"}), after: fleet.with(pool).with(files{"clusters/wc1/wc1.yaml": "{", "clusters/wc1/kustomization.yaml": kustomization("wc1.yaml", "cluster-manager")}),
 			refused: []string{"does not build today", "clusters/wc1/kustomization.yaml changes too"},
 		},
+		"base that does not build, no entry": {
+			before: fleet.with(files{"clusters/wc1/wc1.yaml": "{"}), after: fleet.with(folder).with(files{"clusters/wc1/wc1.yaml": "{"}),
+			refused: []string{"clusters/wc1/kustomization.yaml does not list cluster-manager"},
+		},
+		"base that does not build, entry left": {
+			before: fleet.with(pool).with(files{"clusters/wc1/wc1.yaml": "{"}),
+			after:  fleet.with(files{"clusters/wc1/kustomization.yaml": pool["clusters/wc1/kustomization.yaml"], "clusters/wc1/wc1.yaml": "{"}),
+			change: func(in *Input) { in.Objects = nil }, refused: []string{"lists cluster-manager, which would be gone"},
+		},
+		"base that does not build, removal": {
+			before: fleet.with(pool).with(files{"clusters/wc1/wc1.yaml": "{"}), after: fleet.with(files{"clusters/wc1/wc1.yaml": "{"}),
+			change:  func(in *Input) { in.Objects = nil },
+			objects: []clustermanager.ObjectDiff{{ObjectReference: object("ConfigMap", "gpu"), Action: clustermanager.DiffRemove}},
+			note:    []string{"does not build today"},
+		},
 		"base that does not build, our folder neither": {
 			before: fleet.with(files{"clusters/wc1/wc1.yaml": "{"}), after: fleet.with(pool).with(files{"clusters/wc1/wc1.yaml": "{", "clusters/wc1/cluster-manager/gpu.yaml": "{"}),
 			refused: []string{"clusters/wc1/cluster-manager does not build"},

@@ -166,7 +166,7 @@ func byIdentity(objects []*unstructured.Unstructured) map[clustermanager.ObjectR
 func (p *prover) expected(after side, old map[clustermanager.ObjectReference]*unstructured.Unstructured) error {
 	ensured, err := p.ensured()
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: proving: %w", p.owner(), err)
 	}
 	built, known := byIdentity(after.objects), map[clustermanager.ObjectReference]bool{}
 	for _, reference := range slices.Concat(ensured, p.in.Meant) {

@@ -12,16 +12,23 @@ const maxWords = 600
 // rooted finds the slash of the in-memory file system's root before a path.
 var rooted = regexp.MustCompile(`(^|['"\s(=:])/([^/\s])`)
 
-// words makes a build's error fit for a sentence: one line, no control characters, paths as the repository has them.
+// credentials finds the user part of a URL.
+var credentials = regexp.MustCompile(`://[^/\s@]*@`)
+
+// words makes a build's error fit for a sentence: plain, short, with paths as the repository has them.
 func words(err error) string {
-	plain := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || !unicode.IsPrint(r) {
+	return short(rooted.ReplaceAllString(plain(err.Error()), "$1$2"), maxWords)
+}
+
+// plain puts what others wrote on one line, without control characters and without the credentials of a URL.
+func plain(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
-	}, err.Error())
-	plain = rooted.ReplaceAllString(strings.Join(strings.Fields(plain), " "), "$1$2")
-	return short(plain, maxWords)
+	}, text)
+	return credentials.ReplaceAllString(strings.Join(strings.Fields(text), " "), "://")
 }
 
 // short cuts text at a rune, with a mark.
