@@ -1,7 +1,6 @@
 package proof
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 
@@ -163,12 +162,9 @@ func readsAsObjects(text string) (objects bool) {
 }
 
 // isLocal says that kustomize would take an entry for a path on every branch that it has. A URL, an scp address or a
-// GitHub shorthand is fetched even where the tree has a folder of that name.
+// GitHub shorthand is fetched even where the tree has a folder of that name. Every form that kustomize fetches has a
+// colon or an at sign before the first slash, or begins with github.com.
 func isLocal(entry string) bool {
 	first, _, _ := strings.Cut(entry, "/")
-	if strings.ContainsAny(first, ":@?") || strings.EqualFold(first, "github.com") || strings.HasPrefix(entry, "/") {
-		return false
-	}
-	parsed, err := url.Parse(entry)
-	return err != nil || parsed.Scheme == ""
+	return !strings.ContainsAny(first, ":@?") && !strings.EqualFold(first, "github.com") && !strings.HasPrefix(entry, "/")
 }
