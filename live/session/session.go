@@ -1,0 +1,142 @@
+// Package session turns a caller into clients of an API server.
+//
+// It promises that every client presents the caller's token and nothing else: whatever credential the base
+// configuration holds is dropped, and a caller without a token gets an error, never the process's own identity. Clients
+// are reused by the same token, because a new one costs a discovery and a connection. It leaves out the checking of
+// tokens, which is the API server's, and the clients of workload clusters.
+package session
+
+import (
+	"container/list"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+const (
+	userAgent = "cluster-manager"
+	// maxClients bounds the callers whose clients are kept.
+	maxClients = 256
+	// requestTimeout ends a request that hangs. An aggregator in front of the server gives up on a call at about ten
+	// seconds, so a later answer helps nobody.
+	requestTimeout = 10 * time.Second
+)
+
+// ErrNoToken says that a call carries no Kubernetes token.
+var ErrNoToken = errors.New("the caller has no Kubernetes token, and nothing is read with another identity: sign in")
+
+// Client holds the clients of one API server for one caller. It is safe for concurrent use.
+type Client struct {
+	Dynamic   dynamic.Interface
+	Discovery discovery.DiscoveryInterface
+	// Metadata reads an object's metadata alone, such as that of a Secret.
+	Metadata metadata.Interface
+}
+
+// Sessions makes clients and keeps the ones used last. It is safe for concurrent use.
+type Sessions struct {
+	base *rest.Config
+
+	mu sync.Mutex
+	// order holds the kept clients, the one used last in front; byToken finds them.
+	order   *list.List
+	byToken map[tokenSum]*list.Element
+}
+
+type tokenSum [sha256.Size]byte
+
+// kept is an element of the order.
+type kept struct {
+	token  tokenSum
+	client *Client
+}
+
+// New makes Sessions for the installation that the configuration names. Of it only what finds and trusts the server
+// is used: address, CA, TLS server name, proxy and dialer.
+func New(base *rest.Config) *Sessions {
+	return &Sessions{base: anonymous(base), order: list.New(), byToken: map[tokenSum]*list.Element{}}
+}
+
+// Installation returns the clients of the installation for the caller. Without a token the error is [ErrNoToken].
+func (s *Sessions) Installation(caller clustermanager.Caller) (*Client, error) {
+	if caller.KubernetesToken.IsZero() {
+		return nil, ErrNoToken
+	}
+	token := tokenSum(sha256.Sum256([]byte(caller.KubernetesToken.Reveal())))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if element, there := s.byToken[token]; there {
+		s.order.MoveToFront(element)
+		return element.Value.(*kept).client, nil
+	}
+	client, err := newClient(s.base, caller.KubernetesToken)
+	if err != nil {
+		return nil, fmt.Errorf("installation: making the caller's clients: %w", err)
+	}
+	s.keep(token, client)
+	return client, nil
+}
+
+// keep adds a client and lets the one go that was used least recently.
+func (s *Sessions) keep(token tokenSum, client *Client) {
+	s.byToken[token] = s.order.PushFront(&kept{token: token, client: client})
+	if s.order.Len() > maxClients {
+		oldest := s.order.Remove(s.order.Back()).(*kept)
+		delete(s.byToken, oldest.token)
+	}
+}
+
+// newClient makes the clients over one connection pool.
+func newClient(base *rest.Config, token clustermanager.Secret) (*Client, error) {
+	config := rest.CopyConfig(base)
+	config.BearerToken = token.Reveal()
+	transport, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, err
+	}
+	made := &Client{}
+	if made.Dynamic, err = dynamic.NewForConfigAndClient(config, transport); err != nil {
+		return nil, err
+	}
+	if made.Discovery, err = discovery.NewDiscoveryClientForConfigAndClient(config, transport); err != nil {
+		return nil, err
+	}
+	if made.Metadata, err = metadata.NewForConfigAndClient(config, transport); err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
+// anonymous is the configuration without a credential and without client-go's own rate limit, which would make one
+// caller's reads wait for another's.
+func anonymous(base *rest.Config) *rest.Config {
+	config := rest.AnonymousClientConfig(base)
+	config.Host = withoutUser(config.Host)
+	config.UserAgent = userAgent
+	config.Timeout = requestTimeout
+	config.RateLimiter = nil
+	config.QPS = -1
+	config.WarningHandler = rest.NoWarnings{}
+	config.WarningHandlerWithContext = nil
+	return config
+}
+
+// withoutUser takes a user and password out of an address, which net/http would present.
+func withoutUser(host string) string {
+	address, err := url.Parse(host)
+	if err != nil || address.User == nil {
+		return host
+	}
+	address.User = nil
+	return address.String()
+}
