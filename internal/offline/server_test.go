@@ -1,6 +1,7 @@
 package offline_test
 
 import (
+	"encoding/base64"
 	"net/http"
 	"strings"
 	"testing"
@@ -122,6 +123,18 @@ func TestGet(t *testing.T) {
 		if err != nil || gateway.GetAPIVersion() != "gateway.networking.k8s.io/"+version {
 			t.Errorf("at %s: %v, %v", version, gateway, err)
 		}
+	}
+}
+
+func TestStringDataIsData(t *testing.T) {
+	client, _ := openSnapshot(t)
+	secret, err := client.dynamic.Resource(secrets).Namespace("a").Get(t.Context(), "two", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"password": base64.StdEncoding.EncodeToString([]byte("made-for-the-test"))}
+	if diff := cmp.Diff(want, secret.Object["data"]); diff != "" || secret.Object["stringData"] != nil {
+		t.Error(diff, secret.Object["stringData"])
 	}
 }
 
@@ -262,7 +275,7 @@ func TestMetadataAnswerHoldsNoData(t *testing.T) {
 	if err := response.Write(content); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(content.String(), "PartialObjectMetadata") || strings.Contains(content.String(), "made-for-the-test") {
+	if !strings.Contains(content.String(), "PartialObjectMetadata") || strings.Contains(content.String(), "password") {
 		t.Error("the answer is more than the metadata")
 	}
 }

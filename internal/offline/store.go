@@ -3,6 +3,7 @@ package offline
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -88,6 +89,9 @@ func (s *store) put(object *unstructured.Unstructured) {
 	case object.GetNamespace() == "":
 		object.SetNamespace("default")
 	}
+	if kind.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
+		encodeStringData(object)
+	}
 	if object.GetUID() == "" {
 		object.SetUID(stableUID(clustermanager.ReferenceTo(object).Identity()))
 	}
@@ -133,4 +137,21 @@ func nameOf(object *unstructured.Unstructured) clustermanager.NamespacedName {
 func stableUID(identity clustermanager.ObjectReference) types.UID {
 	sum := sha256.Sum256([]byte(identity.InventoryID()))
 	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]))
+}
+
+// encodeStringData moves a Secret's stringData into its data, as an API server does when a Secret is written.
+func encodeStringData(secret *unstructured.Unstructured) {
+	plain, found, err := unstructured.NestedStringMap(secret.Object, "stringData")
+	if !found || err != nil {
+		return
+	}
+	data, _ := secret.Object["data"].(map[string]any)
+	if data == nil {
+		data = map[string]any{}
+	}
+	for key, value := range plain {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(value))
+	}
+	secret.Object["data"] = data
+	delete(secret.Object, "stringData")
 }

@@ -52,7 +52,7 @@ func (s *apiServer) ca() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 }
 
-func list(t *testing.T, client *Client) error {
+func listOnce(t *testing.T, client *Client) error {
 	_, err := client.Dynamic.Resource(configMaps).List(t.Context(), metav1.ListOptions{})
 	return err
 }
@@ -85,7 +85,7 @@ func TestOnlyTheCallersTokenIsPresented(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := list(t, client); err != nil {
+			if err := listOnce(t, client); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := client.Metadata.Resource(configMaps).List(t.Context(), metav1.ListOptions{}); err != nil {
@@ -118,7 +118,7 @@ func TestTrustIsKeptAndCertificatesAreDropped(t *testing.T) {
 	server := newAPIServer(t)
 	if client, err := New(&rest.Config{Host: server.URL}).Installation(callerWith("a")); err != nil {
 		t.Fatal(err)
-	} else if err := list(t, client); err == nil {
+	} else if err := listOnce(t, client); err == nil {
 		t.Error("a server whose CA is not known is trusted")
 	}
 	config := anonymous(&rest.Config{Host: "https://api.example", TLSClientConfig: rest.TLSClientConfig{
@@ -200,7 +200,7 @@ func TestManyRequestsDoNotWait(t *testing.T) {
 	}
 	start := time.Now()
 	for range 60 {
-		if err := list(t, client); err != nil {
+		if err := listOnce(t, client); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,0 +1,68 @@
+package survey
+
+import (
+	"context"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// liveNodePool reads what is there under the names of a pool's objects.
+func (r *Reader) liveNodePool(ctx context.Context, cluster clustermanager.Cluster, pool string) map[string]clustermanager.Reading[*clustermanager.LiveObject] {
+	name := cluster.Name + "-" + pool
+	objects := []struct {
+		noun noun
+		name string
+	}{{ociRepositoryNoun, name}, {helmReleaseNoun, name}, {secretNoun, name + "-values"}}
+
+	found := map[string]clustermanager.Reading[*clustermanager.LiveObject]{}
+	var mu sync.Mutex
+	var reads errgroup.Group
+	for _, object := range objects {
+		reads.Go(func() error {
+			live := reading(r.live(ctx, object.noun, cluster.Namespace, object.name))
+			mu.Lock()
+			defer mu.Unlock()
+			found[clustermanager.LiveKey(object.noun.reference(cluster.Namespace, object.name))] = live
+			return nil
+		})
+	}
+	_ = reads.Wait()
+	return found
+}
+
+// live reads an object's metadata and whether the Kustomization that its labels name has it in its inventory; nil: it
+// does not exist.
+func (r *Reader) live(ctx context.Context, of noun, namespace, name string) (*clustermanager.LiveObject, error) {
+	object, err := r.getMetadata(ctx, of, namespace, name)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	live := &clustermanager.LiveObject{Reference: of.reference(namespace, name), Labels: object.GetLabels()}
+	owner := clustermanager.NamespacedName{
+		Namespace: object.GetLabels()[clustermanager.LabelKustomizationNamespace],
+		Name:      object.GetLabels()[clustermanager.LabelKustomizationName],
+	}
+	if owner.Name == "" || owner.Namespace == "" {
+		return live, nil
+	}
+	inventory, err := r.get(ctx, kustomizationNoun, owner.Namespace, owner.Name)
+	if apierrors.IsNotFound(err) {
+		return live, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range mapsAt(inventory.Object, "status", "inventory", "entries") {
+		if textAt(entry, "id") == live.Reference.InventoryID() {
+			live.InInventoryOf = &owner
+		}
+	}
+	return live, nil
+}

@@ -1,0 +1,80 @@
+package survey
+
+import (
+	"context"
+	"encoding/base64"
+	"maps"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// substitute reads what postBuild.substituteFrom names and merges it into postBuild.substitute of the target's spec, as
+// Flux layers them: a later source above an earlier one, what is written in the Kustomization above all. What the
+// caller may not read, and a source that should be there and is not, is named in UnreadSubstitutes.
+func (r *Reader) substitute(ctx context.Context, namespace string, target *clustermanager.Target) error {
+	sources := mapsAt(target.Spec, "postBuild", "substituteFrom")
+	if len(sources) == 0 {
+		return nil
+	}
+	read := make([]map[string]any, len(sources))
+	unread := make([]string, len(sources))
+	var reads errgroup.Group
+	for index, source := range sources {
+		reads.Go(func() error {
+			read[index], unread[index] = r.substitutesOf(ctx, namespace, source)
+			return nil
+		})
+	}
+	_ = reads.Wait()
+	merged := map[string]any{}
+	for index := range sources {
+		maps.Copy(merged, read[index])
+		if unread[index] != "" {
+			target.UnreadSubstitutes = append(target.UnreadSubstitutes, unread[index])
+		}
+	}
+	postBuild := mapAt(target.Spec, "postBuild")
+	maps.Copy(merged, mapAt(postBuild, "substitute"))
+	postBuild["substitute"] = merged
+	return ctx.Err()
+}
+
+// substitutesOf returns a source's variables, or why they are not known as "Kind name: reason".
+func (r *Reader) substitutesOf(ctx context.Context, namespace string, source map[string]any) (variables map[string]any, unread string) {
+	kind, name := textAt(source, "kind"), textAt(source, "name")
+	of := configMapNoun
+	switch kind {
+	case secretNoun.kind:
+		of = secretNoun
+	case configMapNoun.kind:
+	default:
+		return nil, kind + " " + name + ": no kind that Flux substitutes from"
+	}
+	object, err := r.get(ctx, of, namespace, name)
+	switch {
+	case apierrors.IsNotFound(err) && isTrueAt(source, "optional"):
+		return nil, ""
+	case apierrors.IsNotFound(err):
+		return nil, kind + " " + name + ": it does not exist"
+	case apierrors.IsForbidden(err):
+		return nil, kind + " " + name + ": you may not read it"
+	case err != nil:
+		return nil, kind + " " + name + ": " + err.Error()
+	}
+	variables = map[string]any{}
+	for key := range mapAt(object.Object, "data") {
+		value := textAt(object.Object, "data", key)
+		if of == secretNoun {
+			decoded, err := base64.StdEncoding.DecodeString(value)
+			if err != nil {
+				return nil, kind + " " + name + ": the value of key " + key + " is not base64"
+			}
+			value = string(decoded)
+		}
+		variables[key] = value
+	}
+	return variables, ""
+}

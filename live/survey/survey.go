@@ -1,0 +1,96 @@
+// Package survey reads, as the caller, everything that a decision needs, once and concurrently.
+//
+// It promises that a [Reader] asks for each object once, however many facts come from it; that a read that failed is an
+// unknown Reading with its reason, never an empty value; and that no value of a Secret stands in an error. Secrets are
+// looked at through their metadata alone, with one exception: those that a Kustomization substitutes from, since the
+// proof of a change needs them. It leaves out every decision (the composer's), every write, and the making of clients,
+// which are handed in.
+package survey
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// Client holds the caller's clients of the installation.
+type Client struct {
+	Dynamic   dynamic.Interface
+	Discovery discovery.DiscoveryInterface
+	Metadata  metadata.Interface
+}
+
+// Options are what a survey depends on besides the installation.
+type Options struct {
+	// Settings are the server's settings.
+	Settings clustermanager.Settings
+	// Now is the time of the call.
+	Now time.Time
+	// Resolve finds the repository of a GitRepository's URL; nil: HostResolver over the settings. Its errors must hold
+	// no part of a URL that may be secret.
+	Resolve func(url string) (clustermanager.GitRepository, error)
+}
+
+// Reader reads for one call. What it read it remembers until it is dropped, so one Reader must never serve two callers
+// or two calls. It is safe for concurrent use.
+type Reader struct {
+	client  Client
+	options Options
+
+	mu    sync.Mutex
+	reads map[string]any
+}
+
+// New makes the reader of one call.
+func New(client Client, options Options) *Reader {
+	if options.Resolve == nil {
+		options.Resolve = HostResolver(options.Settings)
+	}
+	return &Reader{client: client, options: options, reads: map[string]any{}}
+}
+
+// NodePool reads the facts that a node pool is composed from. The error says that the cluster was not found, or not
+// unambiguously, or that the context ended; whatever else could not be read stands in the survey with its reason.
+func (r *Reader) NodePool(ctx context.Context, request clustermanager.CreateNodePoolRequest) (clustermanager.Survey, error) {
+	cluster, err := r.FindCluster(ctx, request.Namespace, request.Cluster)
+	if err != nil {
+		return clustermanager.Survey{}, err
+	}
+	made := clustermanager.Survey{Now: r.options.Now, Settings: r.options.Settings, Cluster: cluster}
+	var reads errgroup.Group
+	start := func(read func()) {
+		reads.Go(func() error { read(); return nil })
+	}
+	start(func() { made.Values = reading(r.values(ctx, cluster)) })
+	start(func() { made.Pins = reading(r.pins(ctx, cluster)) })
+	start(func() { made.ControlPlaneVersion = reading(r.controlPlaneVersion(ctx, cluster)) })
+	start(func() { made.Network = reading(r.network(ctx, cluster)) })
+	start(func() { made.Pools = reading(r.pools(ctx, cluster)) })
+	start(func() { made.Live = r.liveNodePool(ctx, cluster, request.Name) })
+	start(func() { made.Target, made.TargetRefusal = r.targetOrRefusal(ctx, cluster) })
+	_ = reads.Wait()
+	return made, ctx.Err()
+}
+
+func (r *Reader) targetOrRefusal(ctx context.Context, cluster clustermanager.Cluster) (*clustermanager.Target, string) {
+	target, err := r.Target(ctx, cluster)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return &target, ""
+}
+
+// reading is what a read returned, as a value or as the reason why there is none.
+func reading[T any](value T, err error) clustermanager.Reading[T] {
+	if err != nil {
+		return clustermanager.Unknown[T](err.Error())
+	}
+	return clustermanager.Known(value)
+}

@@ -1,0 +1,151 @@
+package survey
+
+import (
+	"context"
+	"errors"
+	"path"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+const (
+	useApply      = "or use mode apply"
+	decrypterSOPS = "sops"
+)
+
+// Target finds where in git the cluster's files go. What git or Flux cannot do is a *clustermanager.Refusal, and so is
+// an object on the way that does not exist or that the caller may not read; any other failed read is its own error.
+func (r *Reader) Target(ctx context.Context, cluster clustermanager.Cluster) (clustermanager.Target, error) {
+	owner, err := r.owner(ctx, cluster)
+	if err != nil {
+		return clustermanager.Target{}, err
+	}
+	object, err := r.onTheWay(ctx, kustomizationNoun, owner.Namespace, owner.Name)
+	if err != nil {
+		return clustermanager.Target{}, err
+	}
+	target, err := targetOf(object)
+	if err != nil {
+		return clustermanager.Target{}, err
+	}
+	source, err := r.source(ctx, object)
+	if err != nil {
+		return clustermanager.Target{}, err
+	}
+	if target.Repository, err = r.repositoryOf(source); err != nil {
+		return clustermanager.Target{}, err
+	}
+	if err := checkout(source, target); err != nil {
+		return clustermanager.Target{}, err
+	}
+	return target, r.substitute(ctx, owner.Namespace, &target)
+}
+
+// owner is the Kustomization that the labels of the cluster's HelmRelease name, or when there is none those of its App,
+// or else those of the Cluster itself.
+func (r *Reader) owner(ctx context.Context, cluster clustermanager.Cluster) (clustermanager.NamespacedName, error) {
+	var labelled *unstructured.Unstructured
+	for _, noun := range []noun{helmReleaseNoun, appNoun, clusterNoun} {
+		object, err := r.get(ctx, noun, cluster.Namespace, cluster.Name)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if apierrors.IsForbidden(err) {
+			return clustermanager.NamespacedName{}, clustermanager.Refuse(
+				"%s: you may not read it, and its labels say which Kustomization owns the cluster: ask for the right to get %s, %s",
+				noun.reference(cluster.Namespace, cluster.Name), noun.resource.GroupResource(), useApply)
+		}
+		if err != nil {
+			return clustermanager.NamespacedName{}, err
+		}
+		labelled = object
+		break
+	}
+	if labelled == nil {
+		return clustermanager.NamespacedName{}, clusterNotFound(
+			clustermanager.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Name})
+	}
+	owner := clustermanager.NamespacedName{
+		Namespace: labelled.GetLabels()[clustermanager.LabelKustomizationNamespace],
+		Name:      labelled.GetLabels()[clustermanager.LabelKustomizationName],
+	}
+	if owner.Name == "" || owner.Namespace == "" {
+		return owner, clustermanager.Refuse(
+			"cluster %s/%s: no Kustomization owns it, %s has no labels %s and %s: use mode apply, or bring the cluster into git first",
+			cluster.Namespace, cluster.Name, clustermanager.ReferenceTo(labelled),
+			clustermanager.LabelKustomizationName, clustermanager.LabelKustomizationNamespace)
+	}
+	return owner, nil
+}
+
+// onTheWay reads an object that the target cannot be found without.
+func (r *Reader) onTheWay(ctx context.Context, of noun, namespace, name string) (*unstructured.Unstructured, error) {
+	object, err := r.get(ctx, of, namespace, name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, clustermanager.Refuse("%s: it does not exist, though the cluster's objects lead to it: restore it, %s",
+			of.reference(namespace, name), useApply)
+	case apierrors.IsForbidden(err):
+		return nil, clustermanager.Refuse("%s: you may not read it, and it says where in git the cluster is: ask for the right to get %s in namespace %s, %s",
+			of.reference(namespace, name), of.resource.GroupResource(), namespace, useApply)
+	}
+	return object, err
+}
+
+// targetOf is what the Kustomization says of the target.
+func targetOf(object *unstructured.Unstructured) (clustermanager.Target, error) {
+	spec := mapAt(object.Object, "spec")
+	owner := clustermanager.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
+	folder, err := cleanPath(textAt(spec, "path"))
+	if err != nil {
+		return clustermanager.Target{}, clustermanager.Refuse("Kustomization %s: spec.path %q %s: correct it, %s",
+			owner, textAt(spec, "path"), err, useApply)
+	}
+	interval, _ := time.ParseDuration(textAt(spec, "interval"))
+	return clustermanager.Target{
+		Kustomization: owner, Path: folder,
+		Prune: isTrueAt(spec, "prune"), Suspended: isTrueAt(spec, "suspend"),
+		DeletionPolicy: textAt(spec, "deletionPolicy"), Interval: interval,
+		Decrypts:    textAt(spec, "decryption", "provider") == decrypterSOPS,
+		Substitutes: spec["postBuild"] != nil,
+		Spec:        runtime.DeepCopyJSON(spec),
+	}, nil
+}
+
+// cleanPath is a path from the root of a tree as Flux takes it: "", ".", "./" and "/" are the root, and "./x/" and "/x"
+// are x.
+func cleanPath(raw string) (string, error) {
+	cleaned := path.Clean(strings.TrimLeft(raw, "/"))
+	switch {
+	case cleaned == "..", strings.HasPrefix(cleaned, "../"):
+		return "", errors.New("leaves the repository")
+	case cleaned == ".":
+		return "", nil
+	}
+	return cleaned, nil
+}
+
+// covers says whether the folder is the path or above it. Both are clean; "" is the root.
+func covers(folder, of string) bool {
+	return folder == "" || folder == of || strings.HasPrefix(of, folder+"/")
+}
+
+// source reads the GitRepository that the Kustomization follows.
+func (r *Reader) source(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	reference := mapAt(object.Object, "spec", "sourceRef")
+	if kind := textAt(reference, "kind"); kind != gitRepositoryNoun.kind {
+		return nil, clustermanager.Refuse("%s: its source is of kind %q, and a pull request needs a GitRepository: use mode apply",
+			clustermanager.ReferenceTo(object), kind)
+	}
+	in := textAt(reference, "namespace")
+	if in == "" {
+		in = object.GetNamespace()
+	}
+	return r.onTheWay(ctx, gitRepositoryNoun, in, textAt(reference, "name"))
+}
