@@ -17,8 +17,13 @@ import (
 // path.
 var urlSegment = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
+// hostName is what a host may be called, in lower case; an IPv6 address stands for itself.
+var hostName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
+
 // webPorts are the ports that an HTTP URL need not name.
 var webPorts = map[string]string{"https": "443", "http": "80"}
+
+var errNoURL = errors.New("it is no URL of a repository")
 
 // gitURL is a repository's URL in its parts.
 type gitURL struct {
@@ -56,8 +61,8 @@ func parseGitURL(address string) (gitURL, error) {
 		}
 	}
 	parsed, err := url.Parse(address)
-	if err != nil || parsed.Hostname() == "" {
-		return gitURL{}, errors.New("it is no URL of a repository")
+	if err != nil || !isHost(strings.ToLower(parsed.Hostname())) {
+		return gitURL{}, errNoURL
 	}
 	if parsed.RawQuery != "" || parsed.Fragment != "" {
 		return gitURL{}, errors.New("it has a query or a fragment, and a repository's URL has none")
@@ -81,8 +86,8 @@ func parseGitURL(address string) (gitURL, error) {
 func parseShortForm(address string) (gitURL, error) {
 	authority, rest, hasColon := strings.Cut(address, ":")
 	host := strings.ToLower(authority[strings.LastIndex(authority, "@")+1:])
-	if !hasColon || host == "" || strings.ContainsAny(authority, "/ \t\r\n") {
-		return gitURL{}, errors.New("it is no URL of a repository")
+	if !hasColon || !hostName.MatchString(host) || strings.Contains(authority, "/") {
+		return gitURL{}, errNoURL
 	}
 	elements, err := repositoryPath(rest)
 	return gitURL{scheme: "ssh", host: host, path: elements}, err
@@ -97,10 +102,16 @@ func colonForm(rest string) string {
 	}
 	host, port, hasColon := strings.Cut(authority, ":")
 	isNumber := !strings.ContainsFunc(port, func(r rune) bool { return r < '0' || r > '9' })
-	if !hasColon || isNumber {
+	if host = strings.ToLower(host); !hasColon || isNumber || !hostName.MatchString(host) {
 		return ""
 	}
-	return strings.ToLower(host)
+	return host
+}
+
+// isHost says whether a name, in lower case and without brackets, can be a host.
+func isHost(name string) bool {
+	address, err := netip.ParseAddr(name)
+	return hostName.MatchString(name) || (err == nil && address.Zone() == "")
 }
 
 // repositoryPath splits the path of a URL and checks its elements.
