@@ -27,7 +27,7 @@ import (
 var extensions = []string{".yaml", ".yml", ".json"}
 
 // readObjects reads the objects below the named folder of each root. A root's object replaces a later root's of the
-// same identity; within a root, an identity that stands twice with different content is a fault.
+// same identity.
 func readObjects(roots []string, folder string) ([]*unstructured.Unstructured, []string) {
 	var objects []*unstructured.Unstructured
 	var faults []string
@@ -47,7 +47,8 @@ func readObjects(roots []string, folder string) ([]*unstructured.Unstructured, [
 	return objects, faults
 }
 
-// readFolder reads every file of objects, in any depth. An absent folder holds none.
+// readFolder reads every file of objects, in any depth. An absent folder holds none. An object that stands twice with
+// different content is a fault: nobody can say which is meant.
 func readFolder(folder string) ([]*unstructured.Unstructured, []string) {
 	if isAbsent(folder) {
 		return nil, nil

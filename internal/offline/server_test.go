@@ -71,7 +71,7 @@ spec:
   - {name: v1beta1, served: true}
   - {name: v1, served: true}
 ---
-apiVersion: gateway.networking.k8s.io/v1
+apiVersion: gateway.networking.k8s.io/v1alpha2
 kind: Gateway
 metadata: {name: models, namespace: a}
 ---

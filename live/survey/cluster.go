@@ -183,7 +183,10 @@ func (r *Reader) findPerNamespace(ctx context.Context, name string) (found []uns
 func (r *Reader) organizationNamespaces(ctx context.Context) ([]string, error) {
 	var found []string
 	organizations, err := r.list(ctx, organizationNoun, "", metav1.ListOptions{})
-	if err == nil && len(organizations) > 0 {
+	if err != nil && !apierrors.IsForbidden(err) {
+		return nil, err
+	}
+	if len(organizations) > 0 {
 		for _, object := range organizations {
 			name := textAt(object.Object, "status", "namespace")
 			if name == "" {

@@ -104,6 +104,8 @@ func TestClusterIsNotFound(t *testing.T) {
 			"Cluster org-acme/wc1: reading: forbidden by the test"},
 		{"one namespace fails", "", "wc1", &wire{forbid: []string{everyCluster}, fail: []string{"/org-beta/clusters/"}}, clustermanager.ReasonError,
 			"Cluster org-beta/wc1: reading: internalerror by the test"},
+		{"organizations fail", "", "wc1", &wire{forbid: []string{everyCluster}, fail: []string{everyOrganization}}, clustermanager.ReasonError,
+			"every Organization: reading: internalerror by the test"},
 		{"discovery fails", "", "wc1", &wire{fail: []string{"/v1beta1?timeout"}}, clustermanager.ReasonError,
 			"cluster wc1: finding it: discovering cluster.x-k8s.io/v1beta1: internalerror by the test"},
 	} {

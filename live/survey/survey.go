@@ -9,6 +9,7 @@ package survey
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -76,7 +77,10 @@ func (r *Reader) NodePool(ctx context.Context, request clustermanager.CreateNode
 	start(func() { made.Live = r.liveNodePool(ctx, cluster, request.Name) })
 	start(func() { made.Target, made.TargetRefusal = r.targetOrRefusal(ctx, cluster) })
 	_ = reads.Wait()
-	return made, ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return clustermanager.Survey{}, fmt.Errorf("cluster %s/%s: reading what a pool is composed from: %w", cluster.Namespace, cluster.Name, err)
+	}
+	return made, nil
 }
 
 func (r *Reader) targetOrRefusal(ctx context.Context, cluster clustermanager.Cluster) (*clustermanager.Target, string) {

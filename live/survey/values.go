@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"sigs.k8s.io/yaml"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
@@ -41,15 +41,21 @@ type layer struct {
 
 // values are the cluster's effective values: the installation's in the cluster's namespace, below the cluster's own.
 func (r *Reader) values(ctx context.Context, cluster clustermanager.Cluster) (clustermanager.EffectiveValues, error) {
-	own, err := r.ownValues(ctx, cluster)
-	if err != nil {
-		return own, err
-	}
-	below, err := r.readLayer(ctx, layer{
-		namespace: cluster.Namespace, name: installationValues, key: defaultValuesKey, optional: true,
+	var own clustermanager.EffectiveValues
+	var below map[string]any
+	var reads errgroup.Group
+	reads.Go(func() (err error) {
+		own, err = r.ownValues(ctx, cluster)
+		return err
 	})
-	if err != nil {
-		return own, err
+	reads.Go(func() (err error) {
+		below, err = r.readLayer(ctx, layer{
+			namespace: cluster.Namespace, name: installationValues, key: defaultValuesKey, optional: true,
+		})
+		return err
+	})
+	if err := reads.Wait(); err != nil {
+		return clustermanager.EffectiveValues{}, err
 	}
 	own.Values = runtime.DeepCopyJSON(merge(below, own.Values))
 	return own, nil
@@ -227,7 +233,7 @@ func (l layer) textIn(data map[string]any) (string, error) {
 
 // parseValues reads YAML text as values; empty text has none.
 func parseValues(text string) (map[string]any, error) {
-	converted, err := yaml.YAMLToJSON([]byte(text))
+	converted, err := utilyaml.ToJSON([]byte(text))
 	if err != nil {
 		return nil, errors.New("the text is no YAML")
 	}
