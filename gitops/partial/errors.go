@@ -1,0 +1,90 @@
+package partial
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"unicode"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+var (
+	// ErrBranchNotFound says that a repository has no branch of the name.
+	ErrBranchNotFound = errors.New("branch not found")
+	// ErrStale says that a push named an old value that the branch does not have: it moved, exists or is gone.
+	ErrStale = errors.New("the branch is no longer where it was read")
+)
+
+// Rejected is a push that the server's rules or hooks refused.
+type Rejected struct {
+	// Branch is the branch that was to be written.
+	Branch string
+	// Words are the server's own, on one line, cleaned of control characters and cut at 2 KiB.
+	Words string
+}
+
+// Error names the branch and relays the words.
+func (r *Rejected) Error() string {
+	return fmt.Sprintf("pushing branch %s: the server refused it: %s", r.Branch, r.Words)
+}
+
+// serverError is what a server said in the protocol itself. Its words are cleaned where they leave the package.
+type serverError struct{ words string }
+
+func (s *serverError) Error() string { return "the server answered: " + s.words }
+
+// statusRefusals are the HTTP statuses that a person can do something about: what they mean and the way out.
+var statusRefusals = map[int]string{
+	http.StatusUnauthorized: "the host does not accept the sign-in: connect the server again (sign in to its GitHub App), then call again",
+	http.StatusForbidden:    "the account may not do this: it needs write access to the repository, and the GitHub App must be installed on it with permission to write contents; then connect again",
+	http.StatusNotFound:     "it does not exist for this account: the GitHub App must be installed on the repository and the account must be able to read it; then connect again",
+}
+
+// statusError turns an HTTP status other than 200 into an error; words are the body's.
+func (r *Remote) statusError(doing string, status int, words string) error {
+	words = r.clean(words)
+	if words != "" {
+		words = fmt.Sprintf(" (the host says: %s)", words)
+	}
+	if wayOut, known := statusRefusals[status]; known {
+		return clustermanager.Refuse("repository %s: %s: %s%s", r.name, doing, wayOut, words)
+	}
+	return fmt.Errorf("repository %s: %s: HTTP status %d %s%s", r.name, doing, status, http.StatusText(status), words)
+}
+
+// wrap names the repository and what was being done, and cleans what a server said.
+func (r *Remote) wrap(doing string, err error) error {
+	var said *serverError
+	if errors.As(err, &said) {
+		err = &serverError{words: r.clean(said.words)}
+	}
+	return fmt.Errorf("repository %s: %s: %w", r.name, doing, err)
+}
+
+// escapes are a terminal's colours.
+var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
+
+// clean makes a server's words fit for an error: one line, no control characters, no counters, no token, bounded.
+func (r *Remote) clean(words string) string {
+	var lines []string
+	words = escapes.ReplaceAllString(words, "")
+	for line := range strings.FieldsFuncSeq(words, func(c rune) bool { return c == '\n' || c == '\r' }) {
+		line = strings.Join(strings.FieldsFunc(line, func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }), " ")
+		if line != "" && !strings.Contains(line, "% (") {
+			lines = append(lines, strings.TrimPrefix(line, "error: "))
+		}
+	}
+	text := strings.ToValidUTF8(strings.Join(lines, " "), "")
+	if plain := r.token.Reveal(); plain != "" {
+		text = strings.ReplaceAll(text, plain, clustermanager.Masked)
+		text = strings.ReplaceAll(text, base64.StdEncoding.EncodeToString([]byte(user+":"+plain)), clustermanager.Masked)
+	}
+	if len(text) > maxWordsBytes {
+		text = strings.ToValidUTF8(text[:maxWordsBytes], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,225 @@
+package partial_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/gitops/partial"
+	"github.com/clustermanager/cluster-manager/gitops/partial/gitserver"
+	"github.com/google/go-cmp/cmp"
+)
+
+// plainToken is made for these tests and opens nothing.
+const plainToken = "ghu_made-for-the-test"
+
+func dial(t *testing.T, url string) *partial.Remote {
+	t.Helper()
+	remote, err := partial.Dial(t.Context(), partial.Options{URL: url, Token: clustermanager.NewSecret(plainToken)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return remote
+}
+
+func hash(t *testing.T, text string) partial.Hash {
+	t.Helper()
+	parsed, err := partial.ParseHash(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// mustNotLeak fails when the error shows the token, plain or as basic authentication sends it.
+func mustNotLeak(t *testing.T, err error) {
+	t.Helper()
+	if text := fmt.Sprintf("%v %+v %#v", err, err, err); strings.Contains(text, plainToken) || strings.Contains(text, "eC1hY2Nlc3MtdG9rZW46") {
+		t.Errorf("the token is in the error: %s", text)
+	}
+}
+
+type refusingTransport struct{ t *testing.T }
+
+func (r refusingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	r.t.Errorf("request to %s", request.URL)
+	return nil, errors.New("no request expected")
+}
+
+func TestDialRefusesAddresses(t *testing.T) {
+	tests := []struct{ name, url, want string }{
+		{"plain http", "http://git.example.com/acme/fleet.git", `repository git.example.com/acme/fleet.git: git is spoken to over https alone (http only on loopback), not over "http": use an https URL`},
+		{"loopback as a label", "http://127.0.0.1.example.com/acme/fleet", `repository 127.0.0.1.example.com/acme/fleet: git is spoken to over https alone (http only on loopback), not over "http": use an https URL`},
+		{"private address", "http://10.0.0.1/acme/fleet", `repository 10.0.0.1/acme/fleet: git is spoken to over https alone (http only on loopback), not over "http": use an https URL`},
+		{"ssh", "ssh://git@github.com/acme/fleet", "the URL of the repository at github.com holds credentials: leave them out, the caller's own are used"},
+		{"file", "file:///tmp/x", "the repository's URL is none that git is spoken to at: it must be https://host/owner/name"},
+		{"ext", "ext://sh/x", `repository sh/x: git is spoken to over https alone (http only on loopback), not over "ext": use an https URL`},
+		{"credentials", "https://me:secret@github.com/acme/fleet", "the URL of the repository at github.com holds credentials: leave them out, the caller's own are used"},
+		{"broken", "https://%zz", "the repository's URL is none that git is spoken to at: it must be https://host/owner/name"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := partial.Dial(t.Context(), partial.Options{URL: test.url, Token: clustermanager.NewSecret(plainToken), Transport: refusingTransport{t}})
+			if err == nil || err.Error() != test.want || clustermanager.ReasonOf(err) != clustermanager.ReasonRefused {
+				t.Errorf("got  %v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestDialAnswers(t *testing.T) {
+	advertisement := func(lines string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
+			_, _ = io.WriteString(w, lines)
+		}
+	}
+	status := func(code int, words string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, words, code) }
+	}
+	tests := []struct {
+		name    string
+		handler http.HandlerFunc
+		reason  clustermanager.Reason
+		want    string
+	}{
+		{"401", status(401, "Invalid "+plainToken), clustermanager.ReasonRefused, "the host does not accept the sign-in: connect the server again (sign in to its GitHub App), then call again (the host says: Invalid <redacted>)"},
+		{"403", status(403, "SAML"), clustermanager.ReasonRefused, "must be installed on it with permission to write contents; then connect again (the host says: SAML)"},
+		{"404", status(404, ""), clustermanager.ReasonRefused, "it does not exist for this account: the GitHub App must be installed on the repository"},
+		{"500", status(500, "oops"), clustermanager.ReasonError, "reading the server's capabilities: HTTP status 500 Internal Server Error (the host says: oops)"},
+		{"web page", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, clustermanager.ReasonRefused, "no git server that this build can speak to"},
+		{"version 0", advertisement("001e# service=git-upload-pack\n0000" + "003d" + strings.Repeat("a", 40) + " refs/heads/main\n" + "0000"), clustermanager.ReasonRefused, "does not speak git's protocol version 2"},
+		{"no filter", advertisement("000eversion 2\n0012fetch=shallow\n0000"), clustermanager.ReasonRefused, "set uploadpack.allowFilter"},
+		{"sha256", advertisement("000eversion 2\n0011fetch=filter\n0019object-format=sha256\n0000"), clustermanager.ReasonRefused, "its object format is sha256"},
+		{"cut", advertisement("000eversion 2\n"), clustermanager.ReasonError, "unexpected EOF"},
+		{"endless", func(w http.ResponseWriter, r *http.Request) {
+			advertisement("")(w, r)
+			for range 10_000 {
+				if _, err := io.WriteString(w, "0010abcdefghijk\n"); err != nil {
+					return
+				}
+			}
+		}, clustermanager.ReasonError, "longer than any that is expected"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			server := httptest.NewServer(test.handler)
+			defer server.Close()
+			_, err := partial.Dial(t.Context(), partial.Options{URL: server.URL + "/acme/fleet.git", Token: clustermanager.NewSecret(plainToken)})
+			if err == nil || !strings.Contains(err.Error(), test.want) || clustermanager.ReasonOf(err) != test.reason {
+				t.Errorf("got  %v (%s)\nwant %s (%s)", err, clustermanager.ReasonOf(err), test.want, test.reason)
+			}
+			mustNotLeak(t, err)
+		})
+	}
+}
+
+func TestDialSendsTheToken(t *testing.T) {
+	server := gitserver.New(t)
+	repository := server.Repository("acme/fleet")
+	var seen []string
+	server.Before(func(_ http.ResponseWriter, r *http.Request) bool {
+		name, password, _ := r.BasicAuth()
+		seen = append(seen, name+" "+password+" "+r.Header.Get("Git-Protocol"))
+		return false
+	})
+	dial(t, repository.URL)
+	if diff := cmp.Diff([]string{"x-access-token " + plainToken + " version=2"}, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	server := gitserver.New(t)
+	repository := server.Repository("acme/fleet")
+	want := repository.Commit("main", "", "first", gitserver.Change{"a": "1"})
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the other host was asked for %s with %q", r.URL, r.Header.Get("Authorization"))
+	}))
+	defer other.Close()
+	server.Before(func(w http.ResponseWriter, r *http.Request) bool {
+		for prefix, target := range map[string]string{"/acme/old.git": server.URL + "/acme/fleet.git", "/acme/away.git": other.URL + "/acme/fleet.git", "/acme/loop.git": server.URL + "/acme/loop.git"} {
+			if rest, found := strings.CutPrefix(r.URL.Path, prefix); found {
+				http.Redirect(w, r, target+rest+"?"+r.URL.RawQuery, http.StatusMovedPermanently)
+				return true
+			}
+		}
+		return false
+	})
+	got, err := dial(t, server.URL+"/acme/old.git").Branch(t.Context(), "main")
+	if err != nil || got.String() != want {
+		t.Errorf("renamed: %s, %v; want %s", got, err, want)
+	}
+	for name, wanted := range map[string]string{"away": "where the sign-in is not valid", "loop": "more than 5 redirects"} {
+		_, err = partial.Dial(t.Context(), partial.Options{URL: server.URL + "/acme/" + name + ".git", Token: clustermanager.NewSecret(plainToken)})
+		if err == nil || !strings.Contains(err.Error(), wanted) {
+			t.Errorf("%s: %v", name, err)
+		}
+		mustNotLeak(t, err)
+	}
+}
+
+func TestPostIsNotRedirected(t *testing.T) {
+	server := gitserver.New(t)
+	repository := server.Repository("acme/fleet")
+	repository.Commit("main", "", "first", gitserver.Change{"a": "1"})
+	remote := dial(t, repository.URL)
+	server.Before(func(w http.ResponseWriter, r *http.Request) bool {
+		http.Redirect(w, r, "/acme/elsewhere.git/git-upload-pack", http.StatusFound)
+		return true
+	})
+	_, err := remote.Branch(t.Context(), "main")
+	if err == nil || !strings.Contains(err.Error(), "HTTP status 302 Found") {
+		t.Errorf("got %v", err)
+	}
+	if count := server.Count("git-upload-pack"); count != 1 {
+		t.Errorf("%d posts, want 1", count)
+	}
+}
+
+func TestBranches(t *testing.T) {
+	server := gitserver.New(t)
+	repository := server.Repository("acme/fleet")
+	main := repository.Commit("main", "", "first", gitserver.Change{"a": "1"})
+	for _, branch := range []string{"main-2", "deep/er/one", "top", "in/x"} {
+		repository.Git("branch", branch, "main")
+	}
+	repository.Git("pack-refs", "--all")
+	remote := dial(t, repository.URL)
+	if got, err := remote.Branch(t.Context(), "main"); err != nil || got.String() != main {
+		t.Errorf("main: %s, %v", got, err)
+	}
+	if _, err := remote.Branch(t.Context(), "mai"); !errors.Is(err, partial.ErrBranchNotFound) || !strings.Contains(err.Error(), "branch mai: ") {
+		t.Errorf("mai: %v", err)
+	}
+	tests := []struct {
+		name, clash string
+		found       bool
+		requests    int
+	}{
+		{"main", "", true, 1},
+		{"new", "", false, 1},
+		{"top/new", "top", false, 2},
+		{"top/a/b", "top", false, 3},
+		{"deep", "deep/er/one", false, 1},
+		{"deep/er", "deep/er/one", false, 1},
+		{"deep/er/two", "", false, 2},
+		{"deep/er/one/two", "deep/er/one", false, 2},
+		{"deep/new/two", "", false, 3},
+		{"main/x", "main", false, 2},
+		{"mai/x", "", false, 2},
+	}
+	for _, test := range tests {
+		before := remote.Stats().Requests
+		found, clash, err := remote.Find(t.Context(), test.name)
+		requests := remote.Stats().Requests - before
+		if err != nil || clash != test.clash || found.IsZero() == test.found || requests != test.requests {
+			t.Errorf("%s: found %s, clash %q, %d requests, %v", test.name, found, clash, requests, err)
+		}
+	}
+}
