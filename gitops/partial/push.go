@@ -33,14 +33,10 @@ func (r *Remote) Push(ctx context.Context, branch string, old, updated Hash, obj
 }
 
 func (r *Remote) pushRequest(branch string, old, updated Hash, hashes []Hash) (*packetWriter, error) {
-	var objects []object
-	r.Objects.mutex.RLock()
-	for _, hash := range hashes {
-		if one, here := r.Objects.objects[hash]; here {
-			objects = append(objects, one)
-		}
+	objects, err := r.Objects.pick(hashes)
+	if err != nil {
+		return nil, r.wrap("packing for branch "+branch, err)
 	}
-	r.Objects.mutex.RUnlock()
 	request := &packetWriter{}
 	request.line("%s %s %s%s\x00 report-status side-band-64k agent=cluster-manager", old, updated, heads, branch)
 	request.flush()

@@ -185,6 +185,25 @@ func (s *Store) get(hash Hash, kind plumbing.ObjectType) (object, error) {
 	return one, nil
 }
 
+// pick returns the objects, each once.
+func (s *Store) pick(hashes []Hash) ([]object, error) {
+	s.mutex.RLock()
+	defer s.mutex.RUnlock()
+	var picked []object
+	seen := map[Hash]bool{}
+	for _, hash := range hashes {
+		one, here := s.objects[hash]
+		if !here {
+			return nil, fmt.Errorf("object %s: not at hand", hash)
+		}
+		if !seen[hash] {
+			picked = append(picked, one)
+		}
+		seen[hash] = true
+	}
+	return picked, nil
+}
+
 // missing returns those that are not here, each once.
 func (s *Store) missing(hashes []Hash) []Hash {
 	var absent []Hash

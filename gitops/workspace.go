@@ -1,0 +1,88 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"sync"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/gitops/partial"
+)
+
+// Options say which branch of which repository is opened, as whom.
+type Options struct {
+	Repository clustermanager.GitRepository
+	// Token is the caller's.
+	Token clustermanager.Secret
+	// Transport sends the requests; nil is http.DefaultTransport.
+	Transport http.RoundTripper
+}
+
+// Workspace is a base commit and the edits staged on it, for one caller and one call. Reading is safe for concurrent
+// use, also beside staging.
+type Workspace struct {
+	// context is that of Open: fs.FS reads lazily and takes none.
+	context    context.Context
+	repository clustermanager.GitRepository
+	remote     *partial.Remote
+	base, root partial.Hash
+
+	mutex    sync.Mutex
+	staged   clustermanager.FileSet
+	proposed edited
+}
+
+// Open reads the branch that Flux follows: its commit and root tree, no more. Errors: a *clustermanager.Refusal where
+// the branch does not exist or the account may not read.
+func Open(ctx context.Context, options Options) (*Workspace, error) {
+	repository := options.Repository
+	remote, err := partial.Dial(ctx, partial.Options{URL: repository.CloneURL, Token: options.Token, Transport: options.Transport})
+	if err != nil {
+		return nil, err
+	}
+	base, err := remote.Branch(ctx, repository.Branch)
+	if errors.Is(err, partial.ErrBranchNotFound) {
+		return nil, clustermanager.Refuse("branch %s of %s does not exist, though GitRepository %s/%s follows it: create the branch or correct spec.ref there",
+			repository.Branch, repository.FullName(), repository.Source.Namespace, repository.Source.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := remote.FetchCommit(ctx, base); err != nil {
+		return nil, err
+	}
+	commit, err := remote.Objects.Commit(base)
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: %w", repository.FullName(), err)
+	}
+	return &Workspace{
+		context:    ctx,
+		repository: repository,
+		remote:     remote,
+		base:       base,
+		root:       commit.Tree,
+		staged:     clustermanager.FileSet{},
+		proposed:   edited{root: commit.Tree},
+	}, nil
+}
+
+// Base is the base commit, 40 hexadecimal digits.
+func (w *Workspace) Base() string { return w.base.String() }
+
+// FS is the base commit's tree. It implements fs.ReadDirFS, fs.ReadFileFS and fs.StatFS, and fetches what is asked for
+// with the context of Open. Links and submodules show in Stat and ReadDir; reading one, or through one, is an
+// fs.PathError around a *clustermanager.Refusal.
+func (w *Workspace) FS() fs.FS { return &tree{workspace: w, root: w.root} }
+
+// Proposed is the base with what is staged by now, as FS is.
+func (w *Workspace) Proposed() fs.FS {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return &tree{workspace: w, root: w.proposed.root}
+}
+
+// Stats is what the workspace has cost so far.
+func (w *Workspace) Stats() partial.Stats { return w.remote.Stats() }
