@@ -128,5 +128,6 @@ func (w *Workspace) request(ctx context.Context, forge Forge, proposal Proposal,
 		return outcome, fmt.Errorf("repository %s: bringing title and body of pull request %s up to date: %w", w.repository.FullName(), open.URL, err)
 	}
 	outcome.PullRequest, outcome.Updated = updated, true
+	outcome.PullRequest.HeadSHA = outcome.Commit
 	return outcome, nil
 }
