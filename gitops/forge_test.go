@@ -25,6 +25,8 @@ type fakeForge struct {
 	failBefore, failAfter bool
 	// compared is called before each comparison.
 	compared func()
+	// late is how many comparisons miss the newest commit, as a host's replica does.
+	late int
 }
 
 func newForge(repository *gitserver.Repository) *fakeForge { return &fakeForge{repository: repository} }
@@ -74,6 +76,10 @@ func (f *fakeForge) Compare(_ context.Context, base, head string) ([]clustermana
 	var commits []clustermanager.BranchCommit
 	for line := range strings.FieldsSeq(f.repository.Git("rev-list", "--reverse", "--topo-order", base+".."+head)) {
 		commits = append(commits, clustermanager.BranchCommit{SHA: line, Message: f.repository.Git("log", "-1", "--format=%B", line), Login: "jane"})
+	}
+	if f.late > 0 {
+		f.late--
+		commits = commits[:len(commits)-1]
 	}
 	return commits, nil
 }

@@ -3,6 +3,7 @@ package gitops_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
@@ -23,9 +24,11 @@ func TestLargeRepository(t *testing.T) {
 		}
 	}
 	server, repository := newRepository(t, files)
-	for number := range 300 {
-		repository.Git("update-ref", fmt.Sprintf("refs/heads/feature-%d", number), "main")
+	var branches strings.Builder
+	for number := range 3000 {
+		fmt.Fprintf(&branches, "create refs/heads/feature-%d main\n", number)
 	}
+	repository.Input(branches.String(), "update-ref", "--stdin")
 	forge := newForge(repository)
 	workspace := open(t, repository)
 	const directory = "organizations/org-123/wc3/"

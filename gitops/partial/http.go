@@ -134,3 +134,9 @@ func (c *countedBody) Read(buffer []byte) (int, error) {
 	}
 	return n, err
 }
+
+// Close reads a short rest first: a connection whose answer was read to its end is used again.
+func (c *countedBody) Close() error {
+	_, _ = io.CopyN(io.Discard, c, maxRestBytes)
+	return c.ReadCloser.Close()
+}

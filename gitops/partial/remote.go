@@ -130,7 +130,7 @@ func (r *Remote) checkRedirect(request *http.Request, via []*http.Request) error
 	switch {
 	case first.Method != http.MethodGet:
 		return http.ErrUseLastResponse
-	case request.URL.Host != first.URL.Host || request.URL.Scheme != first.URL.Scheme:
+	case !strings.EqualFold(request.URL.Host, first.URL.Host) || request.URL.Scheme != first.URL.Scheme:
 		return clustermanager.Refuse("repository %s: the host sends on to %s://%s, where the sign-in is not valid: correct the URL in the GitRepository",
 			r.name, request.URL.Scheme, request.URL.Host)
 	case len(via) > maxRedirects:

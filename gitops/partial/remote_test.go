@@ -223,3 +223,34 @@ func TestBranches(t *testing.T) {
 		}
 	}
 }
+
+// TestOneConnection holds that answers are read to their end, so that a call pays for one handshake.
+func TestOneConnection(t *testing.T) {
+	server := gitserver.New(t)
+	repository := server.Repository("acme/fleet")
+	head := repository.Commit("main", "", "first", gitserver.Change{"a": "1", "b/c": "2"})
+	peers := map[string]bool{}
+	server.Before(func(_ http.ResponseWriter, r *http.Request) bool {
+		peers[r.RemoteAddr] = true
+		return false
+	})
+	remote, err := partial.Dial(t.Context(), partial.Options{URL: repository.URL, Transport: &http.Transport{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := remote.Branch(t.Context(), "main"); err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.FetchCommit(t.Context(), hash(t, head)); err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.Push(t.Context(), "topic", partial.Hash{}, hash(t, head)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := remote.Branch(t.Context(), "topic"); err != nil {
+		t.Fatal(err)
+	}
+	if len(peers) != 1 {
+		t.Errorf("%d connections", len(peers))
+	}
+}
