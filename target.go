@@ -25,9 +25,11 @@ type Target struct {
 	Decrypts bool `json:"decrypts,omitempty"`
 	// Substitutes says that spec.postBuild is set, so Flux replaces ${…} in what it builds.
 	Substitutes bool `json:"substitutes,omitempty"`
-	// Spec is the Kustomization's spec as it was read, for the build that proves a change. The values of
-	// substituteFrom that the caller may read are merged into postBuild.substitute.
+	// Spec is the Kustomization's spec as it was read, for the build that proves a change.
 	Spec map[string]any `json:"spec"`
+	// Variables are what postBuild.substituteFrom brings, as far as the caller may read it; Spec's own
+	// postBuild.substitute lies above them. They may come from Secrets.
+	Variables map[string]Secret `json:"variables,omitempty"`
 	// UnreadSubstitutes are the substituteFrom sources that could not be read, "Kind name: reason".
 	UnreadSubstitutes []string `json:"unreadSubstitutes,omitempty"`
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"strings"
 	"sync"
@@ -17,6 +18,8 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 var (
@@ -146,12 +149,12 @@ type substitution struct {
 	options []kustomize.SubstituteOption
 }
 
-// newSubstitution reads spec.postBuild. Strict is what the controller does by default since 1.9; where some variables
-// could not be read, an unknown one is no fault.
-func newSubstitution(spec map[string]any, unread bool) substitution {
+// newSubstitution reads spec.postBuild, with the variables below its own. Strict is what the controller does by default
+// since 1.9; where some variables could not be read, an unknown one is no fault.
+func newSubstitution(spec map[string]any, variables map[string]clustermanager.Secret, unread bool) substitution {
 	strategy, _, _ := unstructured.NestedString(spec, "postBuild", "substituteStrategy")
 	return substitution{
-		owner:   unstructured.Unstructured{Object: map[string]any{"spec": spec}},
+		owner:   unstructured.Unstructured{Object: map[string]any{"spec": withVariables(spec, variables)}},
 		enabled: spec["postBuild"] != nil,
 		options: []kustomize.SubstituteOption{
 			kustomize.SubstituteWithDryRun(true),
@@ -159,6 +162,23 @@ func newSubstitution(spec map[string]any, unread bool) substitution {
 			kustomize.SubstituteWithAlways(unread || strategy == "Always"),
 		},
 	}
+}
+
+// withVariables is a copy of the spec whose postBuild.substitute has the variables that it does not set itself.
+func withVariables(spec map[string]any, variables map[string]clustermanager.Secret) map[string]any {
+	postBuild, ok := spec["postBuild"].(map[string]any)
+	if !ok || len(variables) == 0 {
+		return spec
+	}
+	substitute := map[string]any{}
+	for name, value := range variables {
+		substitute[name] = value.Reveal()
+	}
+	own, _ := postBuild["substitute"].(map[string]any)
+	maps.Copy(substitute, own)
+	spec, postBuild = maps.Clone(spec), maps.Clone(postBuild)
+	spec["postBuild"], postBuild["substitute"] = postBuild, substitute
+	return spec
 }
 
 // growth bounds what the variables add to a tree, in bytes: the longest value at each dollar sign.

@@ -44,7 +44,7 @@ func fluxBuild(root, dir string, spec map[string]any) ([]*unstructured.Unstructu
 	if err != nil {
 		return nil, err
 	}
-	post := newSubstitution(spec, false)
+	post := newSubstitution(spec, nil, false)
 	var objects []*unstructured.Unstructured
 	for _, resource := range built.Resources() {
 		if err := post.apply(nil, resource); err != nil {

@@ -157,7 +157,7 @@ func (p *prover) both(ctx context.Context, root string, spec map[string]any) (be
 	if after.tree, err = collect(ctx, p.in, p.proposed, root, spec); err != nil {
 		return before, after, err
 	}
-	post := newSubstitution(spec, len(p.target().UnreadSubstitutes) > 0)
+	post := newSubstitution(spec, p.target().Variables, len(p.target().UnreadSubstitutes) > 0)
 	if before.tree.equal(after.tree) {
 		after.outcome, err = run(ctx, after.tree, post)
 		before.outcome = after.outcome

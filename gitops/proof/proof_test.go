@@ -470,16 +470,17 @@ func TestProve(t *testing.T) {
 
 // TestSubstitution looks at what came out of the post-build step.
 func TestSubstitution(t *testing.T) {
-	after := fleet.with(pool).with(files{"clusters/wc1/wc1.yaml": configMap("wc1", "${region}-${zone:=a}")})
+	after := fleet.with(pool).with(files{"clusters/wc1/wc1.yaml": configMap("wc1", "${region}-${zone:=a}-${account}")})
 	in := proposal(fleet.with(files{"clusters/wc1/wc1.yaml": after["clusters/wc1/wc1.yaml"]}), after)
 	in.Target.Spec = spec(map[string]any{"postBuild": map[string]any{"substitute": map[string]any{"region": "eu"}}})
+	in.Target.Variables = map[string]clustermanager.Secret{"account": clustermanager.NewSecret("1"), "region": clustermanager.NewSecret("lower")}
 	result, err := proven(t, in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	built := byIdentity(result.Built)[object("ConfigMap", "wc1").Identity()]
-	if got, _, _ := unstructured.NestedString(built.Object, "data", "key"); got != "eu-a" {
-		t.Errorf("data.key is %q, want eu-a", got)
+	if got, _, _ := unstructured.NestedString(built.Object, "data", "key"); got != "eu-a-1" {
+		t.Errorf("data.key is %q, want eu-a-1", got)
 	}
 }
 

@@ -10,13 +10,13 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-// liveNodePool reads what is there under the names of a pool's objects.
+// liveNodePool reads what is there under the names of a pool's objects, and the cluster's serving slice.
 func (r *Reader) liveNodePool(ctx context.Context, cluster clustermanager.Cluster, pool string) map[string]clustermanager.Reading[*clustermanager.LiveObject] {
 	name := cluster.Name + "-" + pool
 	objects := []struct {
 		noun noun
 		name string
-	}{{ociRepositoryNoun, name}, {helmReleaseNoun, name}, {secretNoun, name + "-values"}}
+	}{{ociRepositoryNoun, name}, {helmReleaseNoun, name}, {secretNoun, name + "-values"}, {helmReleaseNoun, cluster.Name + "-agent-platform"}}
 
 	found := map[string]clustermanager.Reading[*clustermanager.LiveObject]{}
 	var mu sync.Mutex

@@ -11,15 +11,15 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-// substitute reads what postBuild.substituteFrom names and merges it into postBuild.substitute of the target's spec, as
-// Flux layers them: a later source above an earlier one, what is written in the Kustomization above all. What the
-// caller may not read, and a source that should be there and is not, is named in UnreadSubstitutes.
+// substitute reads what postBuild.substituteFrom names into the target's Variables, as Flux layers them: a later source
+// above an earlier one. What the caller may not read, and a source that should be there and is not, is named in
+// UnreadSubstitutes.
 func (r *Reader) substitute(ctx context.Context, namespace string, target *clustermanager.Target) error {
 	sources := mapsAt(target.Spec, "postBuild", "substituteFrom")
 	if len(sources) == 0 {
 		return nil
 	}
-	read := make([]map[string]any, len(sources))
+	read := make([]map[string]clustermanager.Secret, len(sources))
 	unread := make([]string, len(sources))
 	var reads errgroup.Group
 	for index, source := range sources {
@@ -29,21 +29,18 @@ func (r *Reader) substitute(ctx context.Context, namespace string, target *clust
 		})
 	}
 	_ = reads.Wait()
-	merged := map[string]any{}
+	target.Variables = map[string]clustermanager.Secret{}
 	for index := range sources {
-		maps.Copy(merged, read[index])
+		maps.Copy(target.Variables, read[index])
 		if unread[index] != "" {
 			target.UnreadSubstitutes = append(target.UnreadSubstitutes, unread[index])
 		}
 	}
-	postBuild := mapAt(target.Spec, "postBuild")
-	maps.Copy(merged, mapAt(postBuild, "substitute"))
-	postBuild["substitute"] = merged
 	return ctx.Err()
 }
 
 // substitutesOf returns a source's variables, or why they are not known as "Kind name: reason".
-func (r *Reader) substitutesOf(ctx context.Context, namespace string, source map[string]any) (variables map[string]any, unread string) {
+func (r *Reader) substitutesOf(ctx context.Context, namespace string, source map[string]any) (variables map[string]clustermanager.Secret, unread string) {
 	kind, name := textAt(source, "kind"), textAt(source, "name")
 	of := configMapNoun
 	switch kind {
@@ -64,7 +61,7 @@ func (r *Reader) substitutesOf(ctx context.Context, namespace string, source map
 	case err != nil:
 		return nil, kind + " " + name + ": " + err.Error()
 	}
-	variables = map[string]any{}
+	variables = map[string]clustermanager.Secret{}
 	for key := range mapAt(object.Object, "data") {
 		value := textAt(object.Object, "data", key)
 		if of == secretNoun {
@@ -74,7 +71,7 @@ func (r *Reader) substitutesOf(ctx context.Context, namespace string, source map
 			}
 			value = string(decoded)
 		}
-		variables[key] = value
+		variables[key] = clustermanager.NewSecret(value)
 	}
 	return variables, ""
 }

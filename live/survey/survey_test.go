@@ -79,6 +79,7 @@ func TestEachObjectIsAskedForOnce(t *testing.T) {
 		"GET /apis/cluster.x-k8s.io/v1beta1?timeout=32s",
 		"GET /apis/controlplane.cluster.x-k8s.io/v1beta1/namespaces/org-acme/kubeadmcontrolplanes/wc1",
 		"GET /apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases/wc1",
+		"GET /apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases/wc1-agent-platform",
 		"GET /apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases/wc1-gpu-l4",
 		"GET /apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases?labelSelector=app.kubernetes.io%2Fname%3Dgpu-node-pool%2Cgiantswarm.io%2Fcluster%3Dwc1",
 		"GET /apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/org-acme/awsclusters/wc1",

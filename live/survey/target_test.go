@@ -209,9 +209,15 @@ func TestSubstitutes(t *testing.T) {
 	if diff := cmp.Diff(unread, target.UnreadSubstitutes); diff != "" {
 		t.Error(diff)
 	}
-	want := map[string]any{"domain": "from.example.io", "region": "eu-central-1", "both": "configmap"}
-	if diff := cmp.Diff(want, target.Spec["postBuild"].(map[string]any)["substitute"]); diff != "" {
+	want := map[string]clustermanager.Secret{}
+	for name, value := range map[string]string{"domain": "from.example.io", "region": "eu-central-1", "both": "configmap"} {
+		want[name] = clustermanager.NewSecret(value)
+	}
+	if diff := cmp.Diff(want, target.Variables); diff != "" {
 		t.Error(diff)
+	}
+	if substitute, written := target.Spec["postBuild"].(map[string]any)["substitute"]; written {
+		t.Errorf("the spec holds values of substituteFrom: %v", substitute)
 	}
 }
 
