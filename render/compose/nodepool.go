@@ -45,7 +45,7 @@ func NodePool(request clustermanager.CreateNodePoolRequest, survey clustermanage
 	d := decision{request: request.WithDefaults(), survey: survey, chart: catalog.GPUNodePool()}
 	d.request.Sizes, d.request.Zones = distinct(request.Sizes), distinct(request.Zones)
 	for _, establish := range []func() error{
-		d.chooseChart, d.checkPrerequisites, d.readValues, d.checkDeleting, d.readPins, d.checkSkew, d.checkFlatcar,
+		d.chooseChart, d.checkServing, d.checkPrerequisites, d.readValues, d.checkDeleting, d.readPins, d.checkSkew, d.checkFlatcar,
 		d.checkZones, d.checkPrewarm, d.checkChartKeys, d.checkReleaseName,
 	} {
 		if err := establish(); err != nil {
@@ -87,10 +87,6 @@ func (d *decision) release() string { return poolRelease(d.survey.Cluster, d.req
 func (d *decision) warn(sizes []clustermanager.InstanceSize) {
 	d.warnings = append(d.warnings, "the GPU operator is not composed in this build: the pool's GPUs can be used only once an operator runs on cluster "+
 		d.survey.Cluster.Name+", so see that it has one")
-	if d.source.tag == "" {
-		d.warnings = append(d.warnings, "the release follows chart "+d.chart.Name+" "+d.source.semver+": chartVersion "+d.source.version()+
-			" is the floor of that range, Flux installs the newest version in it")
-	}
 	for _, size := range sizes {
 		if size.PriceNote != "" && !slices.Contains(d.warnings, size.PriceNote) {
 			d.warnings = append(d.warnings, size.PriceNote)
