@@ -84,5 +84,21 @@ func (w *Workspace) Proposed() fs.FS {
 	return &tree{workspace: w, root: w.proposed.root}
 }
 
+// Head is the tree of another branch, as FS is; nil where there is no such branch.
+func (w *Workspace) Head(ctx context.Context, branch string) (fs.FS, error) {
+	head, _, err := w.remote.Find(ctx, branch)
+	if err != nil || head.IsZero() {
+		return nil, err
+	}
+	if err := w.remote.FetchCommit(ctx, head); err != nil {
+		return nil, err
+	}
+	commit, err := w.remote.Objects.Commit(head)
+	if err != nil {
+		return nil, fmt.Errorf("repository %s: branch %s: %w", w.repository.FullName(), branch, err)
+	}
+	return &tree{workspace: w, root: commit.Tree}, nil
+}
+
 // Stats is what the workspace has cost so far.
 func (w *Workspace) Stats() partial.Stats { return w.remote.Stats() }

@@ -159,3 +159,13 @@ func (c *configuration) copy() (string, error) {
 	}
 	return file.Name(), nil
 }
+
+// Reads are the paths where a file of the directory finds its configuration, nearest first, so that they can be fetched
+// at once. Not all of them need be there.
+func Reads(directory string) []string {
+	var paths []string
+	for ; directory != "." && directory != "/"; directory = path.Dir(directory) {
+		paths = append(paths, path.Join(directory, configurationName))
+	}
+	return append(paths, configurationName)
+}

@@ -13,16 +13,20 @@ import (
 	"github.com/getsops/sops/v3/stores/yaml"
 )
 
-// existingFile reads what the base has at a path; nil: nothing that could be a sealed file.
-func existingFile(base fs.FS, path string) ([]byte, error) {
-	info, err := fs.Lstat(base, path)
+// existingFile reads what a tree has at a path; nil: nothing that could be a sealed file.
+func existingFile(open func() (fs.FS, error), path string) ([]byte, error) {
+	tree, err := open()
+	if err != nil || tree == nil {
+		return nil, err
+	}
+	info, err := fs.Lstat(tree, path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !info.Mode().IsRegular():
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("%s: looking for the sealed file: %w", path, err)
 	}
-	content, err := readLimited(base, path)
+	content, err := readLimited(tree, path)
 	switch {
 	case errors.Is(err, errTooLarge):
 		return nil, nil

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
@@ -18,6 +19,10 @@ type Options struct {
 	Decrypts bool
 	// Kustomization is namespace/name of the owning Kustomization, for messages.
 	Kustomization string
+	// Proposed opens the branch of an earlier proposal, whose sealed files are kept as the base's are: sealing again
+	// would give another text, and a re-run would differ from the pull request that it means. It is called at most once,
+	// when the base has no file to keep; nil, and a nil FS: there is none.
+	Proposed func() (fs.FS, error)
 	// DigestKey is the key of AnnotationDigest; zero: no digest is written or compared.
 	DigestKey clustermanager.Secret
 }
@@ -28,7 +33,7 @@ type Result struct {
 	Files clustermanager.FileSet
 	// Rules are the creation rules of the files that hold a Secret, by path.
 	Rules []Rule
-	// Kept are the paths whose file in the base stays as it is, sorted.
+	// Kept are the paths whose file in the base, or on the branch of an earlier proposal, stays as it is, sorted.
 	Kept []string
 	// Warnings are sentences for the answer.
 	Warnings []string
@@ -52,6 +57,10 @@ type Rule struct {
 // can mend in the repository is a *clustermanager.Refusal.
 func Files(base fs.FS, files clustermanager.FileSet, options Options) (Result, error) {
 	result := Result{Files: maps.Clone(files)}
+	if options.Proposed == nil {
+		options.Proposed = func() (fs.FS, error) { return nil, nil }
+	}
+	options.Proposed = sync.OnceValues(options.Proposed)
 	for _, path := range files.Paths() {
 		file := files[path]
 		if file.Plain.IsZero() || file.Delete {
@@ -92,13 +101,15 @@ func (r *Result) seal(base fs.FS, path string, plain clustermanager.Secret, opti
 	}
 	r.Rules = append(r.Rules, rule.Rule)
 	r.warn(configuration.warnings...)
-	existing, err := existingFile(base, path)
-	if err != nil {
-		return nil, err
-	}
-	if existing != nil && rule.wouldRepeat(existing, document, digest) {
-		r.Kept = append(r.Kept, path)
-		return existing, nil
+	for _, open := range []func() (fs.FS, error){func() (fs.FS, error) { return base, nil }, options.Proposed} {
+		existing, err := existingFile(open, path)
+		if err != nil {
+			return nil, err
+		}
+		if existing != nil && rule.wouldRepeat(existing, document, digest) {
+			r.Kept = append(r.Kept, path)
+			return existing, nil
+		}
 	}
 	r.warn(rule.leftOutWarning()...)
 	return rule.encrypt(document, digest)
