@@ -1,0 +1,162 @@
+package gitops
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// listedObjects is how many objects a pull request's body lists; GitHub takes 65,536 characters, and a reviewer fewer.
+const listedObjects = 200
+
+// Message is what a reviewer reads of a proposal: the title, which is the commit's first line too, and the body.
+type Message struct {
+	// Tool is the tool that was called, Login the person who called it.
+	Tool  string
+	Login string
+	// Scope and Summary make the title: feat(<scope>): <summary>.
+	Scope   string
+	Summary string
+	// Subject is what the proposal is about, for the trailer: <installation>/<cluster>[/<pool>].
+	Subject string
+	// Cluster is namespace/name.
+	Cluster  string
+	Releases []Release
+	Files    []clustermanager.FileChange
+	Objects  []clustermanager.ObjectDiff
+	Proof    clustermanager.Proof
+	Target   clustermanager.Target
+	// LiveSteps are what the merge does not do, Warnings what a reviewer should know.
+	LiveSteps []string
+	Warnings  []string
+}
+
+// Release is a Helm release of a proposal.
+type Release struct {
+	Name    string
+	Chart   string
+	Version string
+}
+
+// Title is a conventional commit's first line.
+func (m Message) Title() string { return "feat(" + m.Scope + "): " + m.Summary }
+
+// Trailer is the value of the commit's trailer.
+func (m Message) Trailer() string { return Trailer(m.Tool, m.Subject) }
+
+// Body is Markdown. Everything that the repository or the cluster could have chosen stands in code spans.
+func (m Message) Body() string {
+	var body strings.Builder
+	fmt.Fprintf(&body, "Cluster %s: %s.\n\nOpened by @%s through cluster-manager (%s, mode commit).\n",
+		code(m.Cluster), m.Summary, m.Login, code(m.Tool))
+	m.writeReleases(&body)
+	m.writeFiles(&body)
+	m.writeObjects(&body)
+	fmt.Fprintf(&body, "\n### After the merge\n\n%s\n", m.applied())
+	writeList(&body, "### Steps that the merge does not do", m.LiveSteps)
+	writeList(&body, "### Warnings", m.Warnings)
+	return body.String()
+}
+
+func (m Message) writeReleases(body *strings.Builder) {
+	if len(m.Releases) == 0 {
+		return
+	}
+	body.WriteString("\n| release | chart | version |\n| --- | --- | --- |\n")
+	for _, release := range m.Releases {
+		fmt.Fprintf(body, "| %s | %s | %s |\n", code(release.Name), code(release.Chart), code(release.Version))
+	}
+}
+
+func (m Message) writeFiles(body *strings.Builder) {
+	body.WriteString("\n| file | action |\n| --- | --- |\n")
+	for _, file := range m.Files {
+		if file.Action != clustermanager.FileUnchanged {
+			fmt.Fprintf(body, "| %s | %s |\n", code(file.Path), file.Action)
+		}
+	}
+}
+
+func (m Message) writeObjects(body *strings.Builder) {
+	proof := "Flux's build of the tree was made before and after this change."
+	if !m.Proof.Built {
+		proof = "Flux's build of the whole tree could not be made."
+	}
+	if m.Proof.Note != "" {
+		proof += " " + plain(m.Proof.Note)
+	}
+	fmt.Fprintf(body, "\n%s\n\n<details>\n<summary>Objects that change: %d</summary>\n\n| action | object | changes |\n| --- | --- | --- |\n", proof, len(m.Objects))
+	for i, object := range m.Objects {
+		if i == listedObjects {
+			fmt.Fprintf(body, "\nand %d more\n", len(m.Objects)-listedObjects)
+			break
+		}
+		changes := make([]string, len(object.Changes))
+		for i, change := range object.Changes {
+			changes[i] = code(change)
+		}
+		fmt.Fprintf(body, "| %s | %s | %s |\n", object.Action, code(object.ObjectReference.String()), strings.Join(changes, " "))
+	}
+	body.WriteString("\n</details>\n")
+}
+
+func (m Message) applied() string {
+	applies := fmt.Sprintf("Flux Kustomization %s applies it from %s at branch %s", code(m.Target.Kustomization.String()),
+		code(m.Target.Repository.FullName()), code(m.Target.Repository.Branch))
+	switch {
+	case m.Target.Suspended || m.Target.Repository.Suspended:
+		return applies + " once it is resumed: it is suspended today."
+	case m.Target.Interval > 0:
+		return applies + ", within " + Interval(m.Target.Interval) + " of the merge."
+	}
+	return applies + "."
+}
+
+// Interval writes a duration as a Flux object does, without the zeros that Go appends: 1m, 10m, 1h30m.
+func Interval(duration time.Duration) string {
+	text := duration.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+func writeList(body *strings.Builder, heading string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	body.WriteString("\n" + heading + "\n\n")
+	for _, item := range items {
+		body.WriteString("- " + plain(item) + "\n")
+	}
+}
+
+// code is a Markdown code span that the text cannot leave, on one line and within a table's cell.
+func code(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+	text = strings.ReplaceAll(text, "|", `\|`)
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 {
+		return fence + " " + text + " " + fence
+	}
+	return fence + text + fence
+}
+
+// plain is text outside a code span: on one line, without a mention, a tag or a link.
+func plain(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	return strings.NewReplacer("<", "&lt;", "@", "@\u200b", "[", `\[`, "|", `\|`).Replace(text)
+}
