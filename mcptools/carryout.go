@@ -1,0 +1,260 @@
+package mcptools
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/gitops"
+	"github.com/clustermanager/cluster-manager/gitops/forge"
+	"github.com/clustermanager/cluster-manager/gitops/proof"
+	"github.com/clustermanager/cluster-manager/gitops/seal"
+	"github.com/clustermanager/cluster-manager/render"
+)
+
+// The steps of a write that take time, as progress notifications name them.
+const (
+	stepSurvey  = "survey"
+	stepCompose = "compose"
+	stepFetch   = "fetch"
+	stepRender  = "render and seal"
+	stepProve   = "prove"
+	stepPropose = "propose"
+)
+
+var steps = []string{stepSurvey, stepCompose, stepFetch, stepRender, stepProve, stepPropose}
+
+// change is what a tool decided, on its way to a door.
+type change struct {
+	tool   string
+	mode   clustermanager.Mode
+	dryRun bool
+	// verb and the names make the last segment of the proposal's branch; scope and summary its title; subject is
+	// <cluster>[/<pool>].
+	verb    string
+	names   []string
+	scope   string
+	summary string
+	subject string
+	survey  clustermanager.Survey
+	plan    clustermanager.Plan
+}
+
+// offered refuses a mode that this call cannot use, before anything is read.
+func (t *Tools) offered(caller clustermanager.Caller, mode clustermanager.Mode) error {
+	switch {
+	case mode == clustermanager.ModeApply:
+		return clustermanager.Refuse(applyNotBuilt)
+	case !t.options.CommitOffered:
+		return clustermanager.Refuse("mode commit is not offered: this server is not registered with its GitHub App")
+	case caller.GitHub == nil:
+		return clustermanager.Refuse("mode commit needs your GitHub authorization, and this call carries none: connect the server with GitHub where you signed in, then call again")
+	}
+	return nil
+}
+
+// carryOut takes a plan through the door of its mode and completes the answer.
+func (t *Tools) carryOut(ctx context.Context, call Call, change change, result clustermanager.WriteResult) (clustermanager.WriteResult, error) {
+	if change.survey.Target == nil {
+		return result, clustermanager.Refuse("%s", change.survey.TargetRefusal)
+	}
+	budget := clustermanager.Budget{Start: call.Start, Limit: t.options.Settings.CommitBudget}
+	ctx, cancel := context.WithDeadline(ctx, budget.Deadline())
+	defer cancel()
+	commit := &proposal{tools: t, call: call, change: change, target: *change.survey.Target, budget: budget}
+	if err := commit.make(ctx); err != nil {
+		return result, err
+	}
+	result.Mode, result.DryRun = change.mode, change.dryRun
+	result.Objects = []clustermanager.Change{}
+	for _, object := range render.Objects(change.plan, commit.target) {
+		result.Manifests = append(result.Manifests, object.Object)
+	}
+	result.Warnings = append(result.Warnings, commit.warnings...)
+	result.Commit, result.NextStep = commit.answer()
+	return result, nil
+}
+
+// proposal is one plan on its way through the commit door. Every refusal comes before the push.
+type proposal struct {
+	tools  *Tools
+	call   Call
+	change change
+	target clustermanager.Target
+	budget clustermanager.Budget
+
+	workspace *gitops.Workspace
+	forge     *forge.Client
+	user      clustermanager.GitHubUser
+	sealed    seal.Result
+	proven    proof.Result
+	outcome   gitops.Outcome
+	warnings  []string
+	liveSteps []string
+}
+
+func (p *proposal) make(ctx context.Context) error {
+	p.call.Progress(stepFetch)
+	if err := p.open(ctx); err != nil {
+		return err
+	}
+	p.call.Progress(stepRender)
+	if err := p.stage(ctx); err != nil {
+		return err
+	}
+	p.call.Progress(stepProve)
+	if err := p.prove(ctx); err != nil {
+		return err
+	}
+	var err error
+	if p.change.dryRun {
+		_, err = p.workspace.Prepare(ctx, p.forge, p.branch())
+		return err
+	}
+	p.call.Progress(stepPropose)
+	p.outcome, err = p.workspace.Propose(ctx, p.forge, p.proposal())
+	return err
+}
+
+// open reads the base and, beside it, who the person is on the forge.
+func (p *proposal) open(ctx context.Context) error {
+	repository, token := p.target.Repository, p.call.Caller.GitHub.Token
+	var err error
+	p.forge, err = forge.New(forge.Options{
+		APIURL: repository.APIURL, Owner: repository.Owner, Repository: repository.Name, Token: token, Transport: p.tools.options.Transport,
+	})
+	if err != nil {
+		return err
+	}
+	group, groupContext := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		var err error
+		p.user, err = p.forge.User(groupContext)
+		return err
+	})
+	group.Go(func() error {
+		var err error
+		// The workspace fetches what is read later with the context it was opened with: the call's, not the group's.
+		p.workspace, err = gitops.Open(ctx, gitops.Options{Repository: repository, Token: token, Transport: p.tools.options.Transport})
+		if err != nil {
+			return err
+		}
+		return p.workspace.LoadFiles(groupContext, append(render.Reads(p.change.plan, p.target), seal.Reads(p.target.Directory())...)...)
+	})
+	return group.Wait()
+}
+
+func (p *proposal) branch() string {
+	settings := p.tools.options.Settings
+	return gitops.BranchName(settings.BranchPrefix, settings.Installation, p.change.verb, p.change.names...)
+}
+
+func (p *proposal) stage(ctx context.Context) error {
+	files, err := render.Files(p.change.plan, p.target, p.workspace.FS())
+	if err != nil {
+		return err
+	}
+	p.sealed, err = seal.Files(p.workspace.FS(), files, seal.Options{
+		Repository: p.target.Repository.FullName(), Kustomization: p.target.Kustomization.String(), Decrypts: p.target.Decrypts,
+		Proposed: func() (fs.FS, error) { return p.workspace.Head(ctx, p.branch()) },
+	})
+	if err != nil {
+		return err
+	}
+	p.warnings = append(p.warnings, p.sealed.Warnings...)
+	return p.workspace.Stage(p.sealed.Files)
+}
+
+func (p *proposal) prove(ctx context.Context) error {
+	var err error
+	p.proven, err = proof.Prove(ctx, proof.Input{
+		Base: p.workspace.FS(), Proposed: p.workspace.Proposed(), Target: p.target,
+		Staged:  p.sealed.Files.Paths(),
+		Meant:   append(p.change.plan.Objects(clustermanager.Ensure, clustermanager.Declared), p.change.plan.Objects(clustermanager.Remove, clustermanager.Declared)...),
+		Objects: render.Objects(p.change.plan, p.target), Diff: render.Diff, Load: p.workspace.Load,
+		Deadline: p.budget.Deadline(),
+	})
+	p.warnings = append(p.warnings, p.proven.Warnings...)
+	return err
+}
+
+func (p *proposal) files() []clustermanager.FileChange {
+	return p.workspace.Changes(p.change.dryRun)
+}
+
+// proposal is the text around what is staged.
+func (p *proposal) proposal() gitops.Proposal {
+	cluster := p.change.survey.Cluster
+	message := gitops.Message{
+		Tool: p.change.tool, Login: p.user.Login, Scope: p.change.scope, Summary: p.change.summary,
+		Subject:  path.Join(p.tools.options.Settings.Installation, p.change.subject),
+		Cluster:  clustermanager.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Name}.String(),
+		Releases: releases(p.change.plan), Files: p.workspace.Changes(false), Objects: p.proven.Objects, Proof: p.proven.Proof,
+		Target: p.target, LiveSteps: p.liveSteps, Warnings: append(slices.Clone(p.change.plan.Warnings), p.warnings...),
+	}
+	name, email := p.user.Author()
+	return gitops.Proposal{
+		Branch: p.branch(), Title: message.Title(), Body: message.Body(), Trailer: message.Trailer(),
+		AuthorName: name, AuthorEmail: email, Time: p.call.Now,
+	}
+}
+
+// releases reads the chart and version of each HelmRelease off its OCIRepository.
+func releases(plan clustermanager.Plan) []gitops.Release {
+	var list []gitops.Release
+	for _, step := range plan.Steps {
+		if step.Verb != clustermanager.Ensure || step.Object.GetKind() != "OCIRepository" {
+			continue
+		}
+		spec, _ := step.Object.Object["spec"].(map[string]any)
+		url, _ := spec["url"].(string)
+		reference, _ := spec["ref"].(map[string]any)
+		version, _ := reference["tag"].(string)
+		if version == "" {
+			version, _ = reference["semver"].(string)
+		}
+		list = append(list, gitops.Release{Name: step.Object.GetName(), Chart: path.Base(url), Version: version})
+	}
+	return list
+}
+
+func (p *proposal) answer() (*clustermanager.CommitResult, string) {
+	commit := &clustermanager.CommitResult{
+		Repository: p.target.Repository.FullName(), Base: p.target.Repository.Branch, Directory: p.target.Directory(),
+		Kustomization: p.target.Kustomization.String(), Prune: p.target.Prune, Branch: p.branch(),
+		Files: p.files(), Objects: p.proven.Objects, Proof: p.proven.Proof,
+		Author: p.user.Login, LiveSteps: p.liveSteps,
+	}
+	if commit.Objects == nil {
+		commit.Objects = []clustermanager.ObjectDiff{}
+	}
+	if commit.Files == nil {
+		commit.Files = []clustermanager.FileChange{}
+	}
+	changed := false
+	for _, file := range commit.Files {
+		changed = changed || file.Action != clustermanager.FileUnchanged
+	}
+	commit.PullRequest, commit.Number = p.outcome.PullRequest.URL, p.outcome.PullRequest.Number
+	return commit, p.nextStep(changed)
+}
+
+func (p *proposal) nextStep(changed bool) string {
+	applied := "Flux applies it"
+	if p.target.Interval > 0 {
+		applied += " within " + gitops.Interval(p.target.Interval)
+	}
+	switch {
+	case !changed:
+		return fmt.Sprintf("nothing to commit: %s at %s already holds these files", p.target.Repository.FullName(), p.target.Repository.Branch)
+	case p.change.dryRun:
+		return fmt.Sprintf("call again without dryRun to open the pull request as %s", p.user.Login)
+	}
+	return strings.TrimSpace(fmt.Sprintf("review and merge %s; %s", p.outcome.PullRequest.URL, applied))
+}

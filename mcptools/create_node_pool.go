@@ -1,0 +1,72 @@
+package mcptools
+
+import (
+	"context"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/render/catalog"
+	"github.com/clustermanager/cluster-manager/render/compose"
+)
+
+const createNodePoolDescription = `Create a GPU node pool of a cluster, or update the pool of that name: the release of the gpu-node-pool chart with the Kubernetes version and machine image of the cluster's release, its registry settings, and registry credentials in a Secret of its own.
+mode commit renders the files of the cluster's cluster-manager/ directory, seals the Secret, proves that Flux builds the tree, and opens one pull request as the caller; a re-run with the same arguments answers that pull request. dryRun shows every file, the objects that change and the manifests, and writes nothing.
+zones pins the nodes to zones of the cluster's node subnets. prewarm is for the installation's own cluster only. The answer's sizes name each machine, what it leaves a workload, and its list price.`
+
+func (t *Tools) createNodePool() (Tool, error) {
+	return newTool(Tool{
+		Name: "create_node_pool", Title: "Create or update a GPU node pool", Kind: Adding, Commits: true,
+		Description: createNodePoolDescription,
+	}, map[string]func(*jsonschema.Schema){
+		"name":        func(schema *jsonschema.Schema) { schema.Pattern = clustermanager.NodePoolNamePattern },
+		"accelerator": all(withEnum(catalog.AcceleratorNames()...), withDefault(clustermanager.DefaultAccelerator)),
+		"maxGpus": all(func(schema *jsonschema.Schema) { schema.Minimum = jsonschema.Ptr(1.0) },
+			withDefault(clustermanager.DefaultMaxGPUs)),
+		"serving": withDefault(true),
+		"mode": all(withEnum(string(clustermanager.ModeApply), string(clustermanager.ModeCommit)),
+			withDefault(clustermanager.ModeApply)),
+		"prewarm": withDefault(false),
+		"dryRun":  withDefault(false),
+	}, t.handleCreateNodePool)
+}
+
+func (t *Tools) handleCreateNodePool(ctx context.Context, call Call, request clustermanager.CreateNodePoolRequest) (clustermanager.WriteResult, error) {
+	request = request.WithDefaults()
+	if err := compose.CheckNodePool(request); err != nil {
+		return clustermanager.WriteResult{}, err
+	}
+	if err := t.offered(call.Caller, clustermanager.Mode(request.Mode)); err != nil {
+		return clustermanager.WriteResult{}, err
+	}
+	if *request.Serving {
+		return clustermanager.WriteResult{}, clustermanager.Refuse(servingNotBuilt)
+	}
+	reader, err := t.reader(call)
+	if err != nil {
+		return clustermanager.WriteResult{}, err
+	}
+	call.Progress(stepSurvey)
+	survey, err := reader.NodePool(ctx, request)
+	if err != nil {
+		return clustermanager.WriteResult{}, err
+	}
+	call.Progress(stepCompose)
+	pool, err := compose.NodePool(request, survey)
+	if err != nil {
+		return clustermanager.WriteResult{}, err
+	}
+	result := clustermanager.WriteResult{
+		Cluster: survey.Cluster.Name, Namespace: survey.Cluster.Namespace, Pool: request.Name,
+		ChartVersion: pool.ChartVersion, KubernetesVersion: pool.KubernetesVersion,
+		ControlPlaneVersion: pool.ControlPlaneVersion, MachineImage: pool.MachineImage,
+		Sizes: pool.Sizes, Zones: pool.Zones, ZonesNote: pool.ZonesNote, Warnings: pool.Plan.Warnings,
+	}
+	return t.carryOut(ctx, call, change{
+		tool: "create_node_pool", mode: clustermanager.Mode(request.Mode), dryRun: request.DryRun,
+		verb: "add", names: []string{survey.Cluster.Name, request.Name},
+		scope: survey.Cluster.Name, summary: "add GPU node pool " + request.Name,
+		subject: survey.Cluster.Name + "/" + request.Name,
+		survey:  survey, plan: pool.Plan,
+	}, result)
+}

@@ -1,0 +1,69 @@
+package mcptools
+
+import (
+	"context"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/live/survey"
+)
+
+// Info is the answer of get_info.
+type Info struct {
+	Version string `json:"version"`
+	Modes   Modes  `json:"modes"`
+	// Tools are the names of the tools of this server.
+	Tools      []string                `json:"tools"`
+	ClusterAPI clustermanager.APIState `json:"clusterApi"`
+	// Notes say what this build leaves out, and what a caller should know of the server.
+	Notes []string `json:"notes"`
+}
+
+// Modes says which doors a write may leave through.
+type Modes struct {
+	Apply       bool     `json:"apply"`
+	Commit      bool     `json:"commit"`
+	CommitTools []string `json:"commitTools"`
+}
+
+// notBuilt are the sentences that refuse what a later build brings; get_info answers the same.
+const (
+	applyNotBuilt   = "mode apply is not available in this build: use mode commit, which opens a pull request in the repository that owns the cluster"
+	servingNotBuilt = "model serving is not composed in this build: call create_node_pool with serving false for the pool alone"
+)
+
+func (t *Tools) getInfo() (Tool, error) {
+	return newTool(Tool{
+		Name: "get_info", Title: "Server information", Kind: Reading,
+		Description: "Version of the server, the modes and tools it offers, whether the installation serves the Cluster API, and what this build leaves out.",
+	}, nil, func(ctx context.Context, call Call, _ struct{}) (Info, error) {
+		info := Info{
+			Version: t.options.Version,
+			Modes:   Modes{Commit: t.options.CommitOffered, CommitTools: []string{}},
+			Tools:   []string{}, Notes: []string{applyNotBuilt, servingNotBuilt},
+		}
+		for _, tool := range t.list {
+			info.Tools = append(info.Tools, tool.Name)
+			if tool.Commits && t.options.CommitOffered {
+				info.Modes.CommitTools = append(info.Modes.CommitTools, tool.Name)
+			}
+		}
+		reader, err := t.reader(call)
+		if err != nil {
+			info.ClusterAPI = clustermanager.APIState{
+				Group: clustermanager.ClusterAPI.Group, Version: clustermanager.ClusterAPI.Version, State: "unknown", Note: err.Error(),
+			}
+			return info, nil
+		}
+		info.ClusterAPI = reader.ClusterAPI(ctx)
+		return info, nil
+	})
+}
+
+// reader makes the survey's reader for one call, as its caller.
+func (t *Tools) reader(call Call) (*survey.Reader, error) {
+	client, err := t.options.Sessions.Installation(call.Caller)
+	if err != nil {
+		return nil, err
+	}
+	return survey.New(survey.Client{Dynamic: client.Dynamic, Discovery: client.Discovery, Metadata: client.Metadata}, survey.Options{Settings: t.options.Settings, Now: call.Now, Resolve: t.options.Resolve}), nil
+}

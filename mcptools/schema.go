@@ -1,0 +1,75 @@
+package mcptools
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// typeSchemas are the closed sets of the vocabulary: string types whose values the schema lists.
+func typeSchemas() map[reflect.Type]*jsonschema.Schema {
+	return map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[clustermanager.Mode]():       stringEnum(clustermanager.ModeApply, clustermanager.ModeCommit),
+		reflect.TypeFor[clustermanager.FileAction](): stringEnum(clustermanager.FileAdd, clustermanager.FileUpdate, clustermanager.FileRemove, clustermanager.FileUnchanged),
+		reflect.TypeFor[clustermanager.DiffAction](): stringEnum(clustermanager.DiffAdd, clustermanager.DiffChange, clustermanager.DiffRemove),
+	}
+}
+
+func stringEnum[T ~string](values ...T) *jsonschema.Schema {
+	schema := &jsonschema.Schema{Type: "string"}
+	for _, value := range values {
+		schema.Enum = append(schema.Enum, string(value))
+	}
+	return schema
+}
+
+func schemaFor[T any]() (*jsonschema.Schema, error) {
+	schema, err := jsonschema.ForType(reflect.TypeFor[T](), &jsonschema.ForOptions{TypeSchemas: typeSchemas()})
+	if err != nil {
+		return nil, err
+	}
+	withoutNull(schema)
+	return schema, nil
+}
+
+// withoutNull takes the type "null" off pointers and slices: an answer leaves an absent value out, and an argument that
+// is null is read as one that was not given.
+func withoutNull(schema *jsonschema.Schema) {
+	if schema == nil {
+		return
+	}
+	if len(schema.Types) == 2 && slices.Contains(schema.Types, "null") {
+		schema.Type = schema.Types[1-slices.Index(schema.Types, "null")]
+		schema.Types = nil
+	}
+	for _, property := range schema.Properties {
+		withoutNull(property)
+	}
+	withoutNull(schema.Items)
+	withoutNull(schema.AdditionalProperties)
+}
+
+func withEnum(values ...string) func(*jsonschema.Schema) {
+	return func(schema *jsonschema.Schema) { schema.Enum = stringEnum(values...).Enum }
+}
+
+func withDefault(value any) func(*jsonschema.Schema) {
+	data, err := json.Marshal(value)
+	return func(schema *jsonschema.Schema) {
+		if err == nil {
+			schema.Default = data
+		}
+	}
+}
+
+func all(adjustments ...func(*jsonschema.Schema)) func(*jsonschema.Schema) {
+	return func(schema *jsonschema.Schema) {
+		for _, adjust := range adjustments {
+			adjust(schema)
+		}
+	}
+}

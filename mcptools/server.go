@@ -1,0 +1,162 @@
+package mcptools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/live/session"
+)
+
+// Options are what the tools need besides their arguments.
+type Options struct {
+	// Version is the build's version.
+	Version  string
+	Settings clustermanager.Settings
+	// Sessions makes a caller's clients of the installation.
+	Sessions *session.Sessions
+	// Resolve tells which repository a GitRepository's URL means.
+	Resolve func(url string) (clustermanager.GitRepository, error)
+	// Transport carries git's and GitHub's requests; nil is http.DefaultTransport.
+	Transport http.RoundTripper
+	// Caller returns the person of a request, as the authentication middleware put them on its context.
+	Caller func(ctx context.Context) (clustermanager.Caller, error)
+	// Now is the clock of ages, phases and times in answers. Budgets run on real time.
+	Now func() time.Time
+	// CommitOffered says that callers may carry a GitHub identity, so that mode commit is offered.
+	CommitOffered bool
+	Log           *slog.Logger
+}
+
+// Tools is the set of tools over one installation.
+type Tools struct {
+	options Options
+	list    []Tool
+}
+
+// New makes the tools. A fault in a tool's declaration is an error, so the server does not start with it.
+func New(options Options) (*Tools, error) {
+	tools := &Tools{options: options}
+	for _, declare := range []func() (Tool, error){tools.getInfo, tools.createNodePool} {
+		tool, err := declare()
+		if err != nil {
+			return nil, err
+		}
+		tools.list = append(tools.list, tool)
+	}
+	return tools, nil
+}
+
+// List returns the tools in their order.
+func (t *Tools) List() []Tool { return slices.Clone(t.list) }
+
+const instructions = `cluster-manager writes Kubernetes clusters' GPU node pools, as the person who calls.
+get_info: version, modes and tools, and what this build leaves out.
+create_node_pool: adds or updates a GPU node pool of a cluster. mode commit opens one pull request in the Git repository that owns the cluster; dryRun shows every file and what Flux will build. A re-run is safe: nothing to change pushes nothing.
+Every call runs with the caller's own rights. A refusal says why and what to do instead.`
+
+// Server returns the tools as an MCP server that speaks the newest revision of the protocol and the older ones.
+func (t *Tools) Server() *server.MCPServer {
+	mcpServer := server.NewMCPServer("cluster-manager", t.options.Version,
+		server.WithToolCapabilities(false), server.WithInstructions(instructions), server.WithRecovery())
+	for _, tool := range t.list {
+		mcpServer.AddTool(declaration(tool), t.handler(mcpServer, tool))
+	}
+	return mcpServer
+}
+
+// Handler returns the MCP endpoint over streamable HTTP, without session state.
+func (t *Tools) Handler(path string) http.Handler {
+	return server.NewStreamableHTTPServer(t.Server(), server.WithStateLess(true), server.WithEndpointPath(path))
+}
+
+func declaration(tool Tool) mcp.Tool {
+	reading, removing := tool.Kind == Reading, tool.Kind == Removing
+	yes := true
+	declared := mcp.Tool{Name: tool.Name, Title: tool.Title, Description: tool.Description}
+	declared.RawInputSchema = schemaJSON(tool.Input)
+	declared.RawOutputSchema = schemaJSON(tool.Output)
+	declared.Annotations = mcp.ToolAnnotation{
+		Title: tool.Title, ReadOnlyHint: &reading, DestructiveHint: &removing, IdempotentHint: &yes, OpenWorldHint: &yes,
+	}
+	return declared
+}
+
+func schemaJSON(schema any) json.RawMessage {
+	data, err := json.Marshal(schema)
+	if err != nil {
+		return json.RawMessage(`{"type":"object"}`)
+	}
+	return data
+}
+
+func (t *Tools) handler(mcpServer *server.MCPServer, tool Tool) server.ToolHandlerFunc {
+	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		raw := request.Params.RawArguments
+		if raw == nil && request.Params.Arguments != nil {
+			encoded, err := json.Marshal(request.Params.Arguments)
+			if err != nil {
+				return nil, fmt.Errorf("tool %s: reading the arguments: %w", tool.Name, err)
+			}
+			raw = encoded
+		}
+		return toolResult(t.call(ctx, tool, raw, progress(ctx, mcpServer, request))), nil
+	}
+}
+
+// call runs one tool: arguments against the schema, the caller, the handler.
+func (t *Tools) call(ctx context.Context, tool Tool, raw json.RawMessage, report func(string)) Result {
+	start := time.Now()
+	answer, err := t.answer(ctx, tool, raw, start, report)
+	result := resultOf(answer, err)
+	if t.options.Log != nil {
+		t.options.Log.InfoContext(ctx, "tool call", "tool", tool.Name, "reason", string(result.Reason), "duration", time.Since(start))
+	}
+	return result
+}
+
+func (t *Tools) answer(ctx context.Context, tool Tool, raw json.RawMessage, start time.Time, report func(string)) (any, error) {
+	arguments, err := checkArguments(tool, raw)
+	if err != nil {
+		return nil, err
+	}
+	caller, err := t.options.Caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return tool.Handle(ctx, Call{Caller: caller, Start: start, Now: t.options.Now(), Progress: report}, arguments)
+}
+
+func toolResult(result Result) *mcp.CallToolResult {
+	answered := &mcp.CallToolResult{StructuredContent: result.Structured, IsError: result.Reason != ""}
+	for _, text := range result.Texts {
+		answered.Content = append(answered.Content, mcp.NewTextContent(text))
+	}
+	if result.Reason != "" {
+		answered.Meta = &mcp.Meta{AdditionalFields: map[string]any{ReasonKey: string(result.Reason)}}
+	}
+	return answered
+}
+
+// progress returns a reporter of named steps: notifications for a client that sent a token, nothing for others.
+func progress(ctx context.Context, mcpServer *server.MCPServer, request mcp.CallToolRequest) func(string) {
+	if request.Params.Meta == nil || request.Params.Meta.ProgressToken == nil {
+		return func(string) {}
+	}
+	done := 0
+	return func(step string) {
+		done++
+		// A client that cannot be reached loses its progress and nothing else.
+		_ = mcpServer.SendNotificationToClient(ctx, string(mcp.MethodNotificationProgress), map[string]any{
+			"progressToken": request.Params.Meta.ProgressToken, "progress": done, "total": len(steps), "message": step,
+		})
+	}
+}
