@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"sigs.k8s.io/yaml"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/mcptools"
+)
+
+// statuses are the exit statuses of call by the class of an error result.
+var statuses = map[clustermanager.Reason]int{
+	"":                                    0,
+	clustermanager.ReasonInvalidArguments: 2,
+	clustermanager.ReasonRefused:          3,
+	clustermanager.ReasonNotFound:         4,
+	clustermanager.ReasonError:            1,
+}
+
+// callOptions are the flags of call.
+type callOptions struct {
+	arguments string
+	snapshot  string
+	keep      string
+	server    string
+	now       string
+	output    string
+}
+
+func newCall() *cobra.Command {
+	var options callOptions
+	command := &cobra.Command{
+		Use: "call TOOL", Short: "Call one tool and print its answer",
+		Long: `call calls one tool, of the folder that --snapshot names or of the server at --server, and prints the answer.
+
+Exit status: 0 done, 2 the arguments do not fit the tool's input schema, 3 refused, 4 not found, 1 anything else.`,
+		Example: `  cluster-manager call get_info --snapshot fixtures/installations/gazelle
+  cluster-manager call create_node_pool --snapshot fixtures/installations/gazelle -o json \
+    --args '{"cluster":"wc1","name":"gpu-l4","serving":false,"mode":"commit","dryRun":true}'`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return call(command, arguments[0], options)
+		},
+		ValidArgsFunction: completeTools,
+	}
+	flags := command.Flags()
+	flags.StringVar(&options.arguments, "args", "{}", "the arguments as a JSON object, or @FILE (@- is standard input)")
+	flags.StringVar(&options.snapshot, "snapshot", "", "a folder instead of an installation")
+	flags.StringVar(&options.keep, "keep", "", "keep repositories and pull requests in this folder and go on from it")
+	flags.StringVar(&options.server, "server", "", "MCP endpoint of a running server, such as http://127.0.0.1:8080/mcp")
+	flags.StringVar(&options.now, "now", "", "time of the call in RFC 3339, for ages and times in answers (default: now)")
+	flags.StringVarP(&options.output, "output", "o", "text", "json, yaml or text")
+	bindEnvironment(command)
+	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "text"}, cobra.ShellCompDirectiveNoFileComp))
+	return command
+}
+
+func completeTools(_ *cobra.Command, arguments []string, _ string) ([]string, cobra.ShellCompDirective) {
+	tools, err := mcptools.New(mcptools.Options{Version: version})
+	if err != nil || len(arguments) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, tool := range tools.List() {
+		names = append(names, tool.Name+"\t"+tool.Title)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func call(command *cobra.Command, tool string, options callOptions) error {
+	draw, ok := outputs[options.output]
+	if !ok {
+		return fmt.Errorf("flag --output: %q is not one of json, yaml, text", options.output)
+	}
+	arguments, err := readArguments(options.arguments, command.InOrStdin())
+	if err != nil {
+		return err
+	}
+	result, err := callTool(command.Context(), tool, arguments, options, progressTo(command.ErrOrStderr()))
+	if err != nil {
+		return err
+	}
+	if err := draw(command.OutOrStdout(), command.ErrOrStderr(), result); err != nil {
+		return fmt.Errorf("answer: printing: %w", err)
+	}
+	if status := statuses[result.Reason]; status != 0 {
+		return &exitError{status: status}
+	}
+	return nil
+}
+
+func callTool(ctx context.Context, tool string, arguments json.RawMessage, options callOptions, progress func(string)) (_ mcptools.Result, err error) {
+	client, closeAll, err := connect(ctx, options)
+	if err != nil {
+		return mcptools.Result{}, err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	return client.Call(ctx, tool, arguments, progress)
+}
+
+func connect(ctx context.Context, options callOptions) (*mcptools.Client, func() error, error) {
+	if options.server != "" && options.snapshot != "" {
+		return nil, nil, errors.New("flags --server and --snapshot: only one can be answered; leave one out")
+	}
+	if options.server != "" {
+		client, err := mcptools.Dial(ctx, options.server, version)
+		if err != nil {
+			return nil, nil, err
+		}
+		return client, client.Close, nil
+	}
+	now := time.Now
+	if options.now != "" {
+		fixed, err := time.Parse(time.RFC3339, options.now)
+		if err != nil {
+			return nil, nil, fmt.Errorf("flag --now: reading %q: %w", options.now, err)
+		}
+		now = func() time.Time { return fixed }
+	}
+	opened, err := openSnapshot(ctx, snapshotOptions{directory: options.snapshot, keep: options.keep, now: now})
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := opened.tools.Client(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(err, opened.Close())
+	}
+	return client, func() error { return errors.Join(client.Close(), opened.Close()) }, nil
+}
+
+func readArguments(flag string, standardInput io.Reader) (json.RawMessage, error) {
+	data := []byte(flag)
+	if name, isFile := strings.CutPrefix(flag, "@"); isFile {
+		var err error
+		if name == "-" {
+			data, err = io.ReadAll(standardInput)
+		} else {
+			data, err = os.ReadFile(name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("flag --args: reading: %w", err)
+		}
+	}
+	var object map[string]any
+	if err := json.Unmarshal(data, &object); err != nil {
+		return nil, &exitError{status: statuses[clustermanager.ReasonInvalidArguments], message: fmt.Sprintf("flag --args: no JSON object: %v", err)}
+	}
+	return data, nil
+}
+
+// progressTo prints the steps of a call for a person who waits: on a terminal alone.
+func progressTo(writer io.Writer) func(string) {
+	file, ok := writer.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return nil
+	}
+	return func(step string) { _, _ = fmt.Fprintln(writer, step+" …") }
+}
+
+// outputs are the ways to print a result.
+var outputs = map[string]func(out, errOut io.Writer, result mcptools.Result) error{
+	"json": func(out, _ io.Writer, result mcptools.Result) error {
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(printed(result))
+	},
+	"yaml": func(out, _ io.Writer, result mcptools.Result) error {
+		data, err := yaml.Marshal(printed(result))
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(data)
+		return err
+	},
+	"text": func(out, errOut io.Writer, result mcptools.Result) error {
+		if result.Reason != "" {
+			_, err := fmt.Fprintf(errOut, "%s: %s\n", result.Reason, strings.Join(result.Texts, "\n"))
+			return err
+		}
+		return drawText(out, []byte(result.Texts[0]))
+	},
+}
+
+// printedResult is what -o json and -o yaml print.
+type printedResult struct {
+	IsError bool  `json:"isError"`
+	Answer  any   `json:"answer"`
+	Blocks  []any `json:"blocks"`
+}
+
+func printed(result mcptools.Result) printedResult {
+	printed := printedResult{IsError: result.Reason != "", Blocks: []any{}}
+	for i, text := range result.Texts {
+		var value any = json.RawMessage(text)
+		if !json.Valid([]byte(text)) {
+			value = text
+		}
+		if i == 0 {
+			printed.Answer = value
+			continue
+		}
+		printed.Blocks = append(printed.Blocks, value)
+	}
+	return printed
+}

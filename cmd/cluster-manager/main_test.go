@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"cluster-manager": main})
+}
+
+// Each script is one promise of the command line; its first lines say which.
+func TestScripts(t *testing.T) {
+	fixtures, err := filepath.Abs(filepath.Join("..", "..", "fixtures"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"), UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GAZELLE", filepath.Join(fixtures, "installations", "gazelle"))
+			env.Setenv("FIXTURES", fixtures)
+			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, ".tmp"))
+			return os.MkdirAll(filepath.Join(env.WorkDir, ".tmp"), 0o700)
+		},
+	})
+}
+
+// status runs a command and wants its exit status: status 3 cluster-manager call ….
+func status(script *testscript.TestScript, negated bool, arguments []string) {
+	if negated || len(arguments) < 2 {
+		script.Fatalf("usage: status NUMBER COMMAND [ARGUMENT …]")
+	}
+	err := script.Exec(arguments[1], arguments[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else if err != nil {
+		script.Fatalf("%s: running: %v", arguments[1], err)
+	}
+	if strconv.Itoa(got) != arguments[0] {
+		script.Fatalf("exit status %d, want %s", got, arguments[0])
+	}
+}

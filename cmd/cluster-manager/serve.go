@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Timeouts of the listener, as the reference has them: a slow header ends, a stop waits for started calls.
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 120 * time.Second
+	stopTimeout       = 15 * time.Second
+)
+
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	snapshot        string
+	keep            string
+	listen          string
+	path            string
+	maxRequestBytes int64
+	verbose         bool
+}
+
+func newServe() *cobra.Command {
+	var options serveOptions
+	command := &cobra.Command{
+		Use: "serve", Short: "Answer MCP clients over streamable HTTP", Args: cobra.NoArgs,
+		Long: "serve answers MCP clients over streamable HTTP, with /healthz and /readyz beside it. In this build it needs --snapshot:\nevery request runs as the caller that the snapshot's cluster-manager.yaml names, so it listens on loopback alone.",
+		RunE: func(command *cobra.Command, _ []string) error {
+			return serve(command.Context(), options, command.ErrOrStderr(), nil)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&options.snapshot, "snapshot", "", "a folder instead of an installation")
+	flags.StringVar(&options.keep, "keep", "", "keep repositories and pull requests in this folder")
+	flags.StringVar(&options.listen, "listen", "127.0.0.1:8080", "address to listen on; a loopback address with --snapshot")
+	flags.StringVar(&options.path, "mcp-path", "/mcp", "path of the MCP endpoint")
+	flags.Int64Var(&options.maxRequestBytes, "max-request-bytes", 1<<20, "most bytes of a request's body")
+	flags.BoolVarP(&options.verbose, "verbose", "v", false, "log more")
+	bindEnvironment(command)
+	return command
+}
+
+// serve runs until the context ends. started gets the opened installation and the endpoint once it answers.
+func serve(ctx context.Context, options serveOptions, logTo io.Writer, started func(*installation, string)) (err error) {
+	if err := loopbackOnly(options.listen); err != nil {
+		return err
+	}
+	level := slog.LevelInfo
+	if options.verbose {
+		level = slog.LevelDebug
+	}
+	log := slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: level}))
+	opened, err := openSnapshot(ctx, snapshotOptions{directory: options.snapshot, keep: options.keep, now: time.Now, log: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	listener, err := net.Listen("tcp", options.listen)
+	if err != nil {
+		return fmt.Errorf("listener %s: opening: %w", options.listen, err)
+	}
+	endpoint := "http://" + listener.Addr().String() + options.path
+	log.Info("serving a snapshot; every request runs as its caller", "endpoint", endpoint, "snapshot", options.snapshot, "caller", opened.offline.Caller.Email)
+	if started != nil {
+		started(opened, endpoint)
+	}
+	return listenUntil(ctx, listener, routes(opened, options))
+}
+
+func loopbackOnly(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("flag --listen: reading %q: %w", address, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("flag --listen: %q is no loopback address: a snapshot asks nobody who they are, so it is served on this machine alone; use 127.0.0.1", address)
+	}
+	return nil
+}
+
+func routes(opened *installation, options serveOptions) http.Handler {
+	mux := http.NewServeMux()
+	ok := func(writer http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(writer, "ok") }
+	mux.HandleFunc("GET /healthz", ok)
+	mux.HandleFunc("GET /readyz", ok)
+	mux.Handle(options.path, http.MaxBytesHandler(opened.tools.Handler(options.path), options.maxRequestBytes))
+	return mux
+}
+
+func listenUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("listener %s: serving: %w", listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	stopContext, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	if err := server.Shutdown(stopContext); err != nil {
+		return fmt.Errorf("listener %s: stopping: %w", listener.Addr(), err)
+	}
+	return nil
+}

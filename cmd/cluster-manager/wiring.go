@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/internal/localforge"
+	"github.com/clustermanager/cluster-manager/internal/offline"
+	"github.com/clustermanager/cluster-manager/live/session"
+	"github.com/clustermanager/cluster-manager/live/survey"
+	"github.com/clustermanager/cluster-manager/mcptools"
+)
+
+// needsSnapshot says what this build cannot do.
+const needsSnapshot = "this build reads an installation from a folder alone: name one with --snapshot (fixtures/installations/gazelle is one); a live installation comes with a later build"
+
+// installation is an offline installation with its forge and the tools over it.
+type installation struct {
+	offline *offline.Installation
+	forge   *localforge.Forge
+	tools   *mcptools.Tools
+	scratch string
+}
+
+// snapshotOptions say which folder stands for the installation, and where its state goes.
+type snapshotOptions struct {
+	directory string
+	// keep is the folder where repositories and pull requests stay after the call; "" is a scratch folder.
+	keep string
+	now  func() time.Time
+	log  *slog.Logger
+	// transport carries git's and GitHub's requests; nil is http.DefaultTransport.
+	transport http.RoundTripper
+}
+
+// openSnapshot brings up an installation from a folder: its API server, its repositories on a forge, and the tools.
+func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation, err error) {
+	if options.directory == "" {
+		return nil, errors.New(needsSnapshot)
+	}
+	opened := &installation{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, opened.Close())
+		}
+	}()
+	if opened.offline, err = offline.Open(ctx, offline.Options{Dir: options.directory, Keep: options.keep}); err != nil {
+		return nil, err
+	}
+	state := options.keep
+	if state == "" {
+		if opened.scratch, err = os.MkdirTemp("", "cluster-manager-forge-"); err != nil {
+			return nil, fmt.Errorf("scratch folder: making: %w", err)
+		}
+		state = opened.scratch
+	}
+	if err = opened.startForge(ctx, state); err != nil {
+		return nil, err
+	}
+	opened.tools, err = mcptools.New(mcptools.Options{
+		Version: version, Settings: opened.offline.Settings, Sessions: session.New(opened.offline.Config()),
+		Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
+		Caller:        func(context.Context) (clustermanager.Caller, error) { return opened.offline.Caller, nil },
+		CommitOffered: opened.offline.Caller.GitHub != nil,
+	})
+	return opened, err
+}
+
+func (i *installation) startForge(ctx context.Context, state string) error {
+	var err error
+	i.forge, err = localforge.Start(ctx, localforge.Options{
+		Repositories: filepath.Join(state, "repos"), State: filepath.Join(state, "forge.json"),
+	})
+	if err != nil {
+		return err
+	}
+	if person := i.offline.Caller.GitHub; person != nil {
+		i.forge.AddUser(localforge.User{Login: person.Login, Email: i.offline.Caller.Email, ID: 1, Token: person.Token, Push: true})
+	}
+	return i.importRepositories()
+}
+
+// importRepositories takes every <owner>/<name> folder as a repository.
+func (i *installation) importRepositories() error {
+	trees, err := filepath.Glob(filepath.Join(i.offline.Repositories(), "*", "*"))
+	if err != nil {
+		return fmt.Errorf("repositories: listing: %w", err)
+	}
+	for _, tree := range trees {
+		if info, err := os.Stat(tree); err != nil || !info.IsDir() {
+			continue
+		}
+		if err := i.forge.Import(filepath.Base(filepath.Dir(tree)), filepath.Base(tree), tree); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resolve maps any URL to the repository of its last two path elements on the local forge.
+func (i *installation) resolve(url string) (clustermanager.GitRepository, error) {
+	host, owner, name, err := survey.ParseGitURL(url)
+	if err != nil {
+		return clustermanager.GitRepository{}, err
+	}
+	return clustermanager.GitRepository{
+		Host: host, Owner: owner, Name: name, CloneURL: i.forge.CloneURL(owner, name), APIURL: i.forge.APIURL(),
+	}, nil
+}
+
+// Close ends the servers and removes the scratch folder.
+func (i *installation) Close() error {
+	var errs []error
+	if i.forge != nil {
+		errs = append(errs, i.forge.Close())
+	}
+	if i.offline != nil {
+		errs = append(errs, i.offline.Close())
+	}
+	if i.scratch != "" {
+		errs = append(errs, os.RemoveAll(i.scratch))
+	}
+	return errors.Join(errs...)
+}
