@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/gitops"
@@ -177,11 +178,18 @@ func (p *proposal) prove(ctx context.Context) error {
 		Base: p.workspace.FS(), Proposed: p.workspace.Proposed(), Target: p.target,
 		Staged:  p.sealed.Files.Paths(),
 		Meant:   append(p.change.plan.Objects(clustermanager.Ensure, clustermanager.Declared), p.change.plan.Objects(clustermanager.Remove, clustermanager.Declared)...),
-		Objects: render.Objects(p.change.plan, p.target), Diff: render.Diff, Load: p.workspace.Load,
+		Objects: withoutSecrets(render.Objects(p.change.plan, p.target)), Diff: render.Diff, Load: p.workspace.Load,
 		Deadline: p.budget.Deadline(),
 	})
 	p.warnings = append(p.warnings, p.proven.Warnings...)
 	return err
+}
+
+// withoutSecrets leaves out what a build shows sealed: it compares with nothing that was composed.
+func withoutSecrets(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	return slices.DeleteFunc(objects, func(object *unstructured.Unstructured) bool {
+		return object.GetKind() == "Secret" && object.GetAPIVersion() == "v1"
+	})
 }
 
 func (p *proposal) files() []clustermanager.FileChange {

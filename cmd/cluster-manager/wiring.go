@@ -11,6 +11,7 @@ import (
 	"time"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/gitops/proof"
 	"github.com/clustermanager/cluster-manager/internal/localforge"
 	"github.com/clustermanager/cluster-manager/internal/offline"
 	"github.com/clustermanager/cluster-manager/live/session"
@@ -45,6 +46,8 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 	if options.directory == "" {
 		return nil, errors.New(needsSnapshot)
 	}
+	// What another user of the machine left behind cannot be removed, and stops nobody.
+	_ = proof.Sweep(time.Now())
 	opened := &installation{}
 	defer func() {
 		if err != nil {
