@@ -59,7 +59,7 @@ func (h *host) gitWith(t *testing.T, input io.Reader, folder string, arguments .
 	request := http.Request{Header: http.Header{}}
 	request.SetBasicAuth("x-access-token", token.Reveal())
 	settings := []string{"-c", "user.name=jane", "-c", "user.email=7+jane@users.noreply.github.com",
-		"-c", "http.extraHeader=Authorization: " + request.Header.Get("Authorization")}
+		"-c", "core.fsync=none", "-c", "http.extraHeader=Authorization: " + request.Header.Get("Authorization")}
 	command := exec.CommandContext(t.Context(), "git", append(settings, arguments...)...)
 	command.Dir, command.Stdin = folder, input
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0"}

@@ -75,7 +75,7 @@ func newForge(t *testing.T, options localforge.Options) *localforge.Forge {
 // gitIn runs the git program as a person would, with a token, and returns all it prints.
 func gitIn(t *testing.T, folder string, token clustermanager.Secret, arguments ...string) (string, error) {
 	t.Helper()
-	settings := []string{"-c", "user.name=writer", "-c", "user.email=7+writer@users.noreply.github.com", "-c", "init.defaultBranch=main"}
+	settings := []string{"-c", "user.name=writer", "-c", "user.email=7+writer@users.noreply.github.com", "-c", "core.fsync=none"}
 	if !token.IsZero() {
 		header := http.Request{Header: http.Header{}}
 		header.SetBasicAuth("x-access-token", token.Reveal())

@@ -19,6 +19,7 @@ import (
 // gitSettings hold for every git command of the forge, whatever the repository's own configuration says.
 var gitSettings = [][2]string{
 	{"safe.directory", "*"},
+	{"core.fsync", "none"},
 	{"core.hooksPath", os.DevNull},
 	{"gc.auto", "0"},
 	{"http.receivepack", "true"},
