@@ -2,6 +2,7 @@ package localforge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -113,15 +114,28 @@ func loopback(host string) bool {
 	return host == "localhost" || address != nil && address.IsLoopback()
 }
 
-// Close ends the forge: no request is taken any more, and those under way are over, their git commands with them.
+// Git ends at once when its request is cut off; a forge that waited for one that does not would hang its command.
+const closingTime = 5 * time.Second
+
+// Close ends the forge: no request is taken any more, and those under way are over, their git commands with them. One
+// that does not end within five seconds is an error.
 func (f *Forge) Close() error {
 	f.cancel()
 	var err error
 	if f.server != nil {
 		err = f.server.Close()
 	}
-	f.serving.Wait()
-	return err
+	over := make(chan struct{})
+	go func() {
+		f.serving.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+		return err
+	case <-time.After(closingTime):
+		return errors.Join(err, errors.New("local forge: closing: a request is still under way"))
+	}
 }
 
 // URL is the root of the forge's web and git addresses, without a slash at the end; "" for a forge that does not listen.
