@@ -11,6 +11,9 @@
 // and kustomize works on memory alone. Symbolic links and submodules are never followed. Size, YAML nodes with their
 // aliases counted out, and objects are bounded before a build, time during it.
 //
+// kustomize's OpenAPI schema is one per process: builds share it, and a tree that changes it is built alone. No other
+// package of the process may run kustomize builds.
+//
 // The package decrypts nothing, reads nothing from a cluster and pushes nothing. commonMetadata, which Flux adds when
 // it applies, is not part of what it builds.
 package proof

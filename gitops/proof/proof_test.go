@@ -156,7 +156,7 @@ func proven(t *testing.T, in Input) (Result, error) {
 	if readErr != nil || len(left) > 0 {
 		t.Errorf("left in the temporary folder: %v %v", left, readErr)
 	}
-	if err != nil && strings.Contains(err.Error(), temp) {
+	if err != nil && strings.Contains(err.Error(), temp[1:]) {
 		t.Errorf("the error names the temporary folder: %v", err)
 	}
 	return result, err
@@ -398,6 +398,10 @@ func scenarios() map[string]scenario {
 			before: fleet.with(files{"clusters/wc1/kustomization.yaml": kustomization("wc1.yaml", "quotas.yaml", "cluster-manager")}), after: fleet.with(pool),
 			note: []string{"does not build today", "the tree builds after the merge"},
 		},
+		"base that does not build, mended by another file": {
+			before: fleet.with(files{"clusters/wc1/wc1.yaml": "{"}), after: fleet.with(pool),
+			refused: []string{"does not build today", "clusters/wc1/wc1.yaml changes too"},
+		},
 		".sourceignore over a staged file": {
 			before: fleet.with(files{".sourceignore": "cluster-manager/\n"}), after: fleet.with(pool).with(files{".sourceignore": "cluster-manager/\n"}),
 			refused: []string{"clusters/wc1/cluster-manager/gpu.yaml is left out of what Flux fetches by .sourceignore"},
@@ -470,17 +474,39 @@ func TestProve(t *testing.T) {
 
 // TestSubstitution looks at what came out of the post-build step.
 func TestSubstitution(t *testing.T) {
-	after := fleet.with(pool).with(files{"clusters/wc1/wc1.yaml": configMap("wc1", "${region}-${zone:=a}-${account}")})
-	in := proposal(fleet.with(files{"clusters/wc1/wc1.yaml": after["clusters/wc1/wc1.yaml"]}), after)
-	in.Target.Spec = spec(map[string]any{"postBuild": map[string]any{"substitute": map[string]any{"region": "eu"}}})
-	in.Target.Variables = map[string]clustermanager.Secret{"account": clustermanager.NewSecret("1"), "region": clustermanager.NewSecret("lower")}
-	result, err := proven(t, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	built := byIdentity(result.Built)[object("ConfigMap", "wc1").Identity()]
-	if got, _, _ := unstructured.NestedString(built.Object, "data", "key"); got != "eu-a-1" {
-		t.Errorf("data.key is %q, want eu-a-1", got)
+	for name, test := range map[string]struct {
+		value, want string
+		postBuild   map[string]any
+		unread      []string
+	}{
+		"variable and default":  {"${region}-${zone:=a}", "eu-a", map[string]any{"substitute": map[string]any{"region": "eu"}}, nil},
+		"no variables":          {"${zone:=a}", "${zone:=a}", map[string]any{}, nil},
+		"no variables, Always":  {"${zone:=a}", "a", map[string]any{"substituteStrategy": "Always"}, nil},
+		"variables not read":    {"${zone:=a}${b}", "a", map[string]any{}, []string{"Secret vars: forbidden"}},
+		"no postBuild":          {"${zone:=a}", "${zone:=a}", nil, nil},
+		"variables of sources":  {"${region}-${account}", "eu-1", map[string]any{"substitute": map[string]any{"region": "eu"}}, nil},
+		"a dollar sign doubled": {"$${zone}", "${zone}", map[string]any{"substitute": map[string]any{"region": "eu"}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			more := files{"clusters/wc1/wc1.yaml": configMap("wc1", test.value)}
+			in := proposal(fleet.with(more), fleet.with(pool).with(more))
+			if test.postBuild != nil {
+				in.Target.Spec = spec(map[string]any{"postBuild": test.postBuild})
+			}
+			in.Target.UnreadSubstitutes = test.unread
+			in.Target.Variables = map[string]clustermanager.Secret{}
+			if name == "variables of sources" {
+				in.Target.Variables["account"], in.Target.Variables["region"] = clustermanager.NewSecret("1"), clustermanager.NewSecret("below")
+			}
+			result, err := proven(t, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			built := byIdentity(result.Built)[object("ConfigMap", "wc1").Identity()]
+			if got, _, _ := unstructured.NestedString(built.Object, "data", "key"); got != test.want {
+				t.Errorf("data.key is %q, want %q", got, test.want)
+			}
+		})
 	}
 }
 
