@@ -6,4 +6,6 @@ COPY dist/cluster-manager-linux-amd64 /cluster-manager
 USER 65532:65532
 EXPOSE 8080
 ENTRYPOINT ["/cluster-manager"]
-CMD ["serve"]
+# This build serves a snapshot on loopback alone, which a container has no use for; it becomes "serve" with a live
+# installation.
+CMD ["version"]

@@ -5,7 +5,9 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 TOOLS := $(CURDIR)/bin/tools
-GO_BUILD := go build -trimpath
+# What "cluster-manager version" prints.
+VERSION ?= $(shell git describe --tags --always --dirty 2> /dev/null || echo dev)
+GO_BUILD := go build -trimpath -ldflags '-X main.version=$(VERSION)'
 # RACE=-race runs the tests under the race detector, which needs a C compiler.
 RACE ?=
 # KEEP=1 leaves the demo running.
@@ -21,7 +23,7 @@ build: need-go ## build bin/cluster-manager
 
 .PHONY: build-linux-amd64
 build-linux-amd64: need-go ## build dist/cluster-manager-linux-amd64, the binary of the image
-	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 $(GO_BUILD) -ldflags '-s -w' -o dist/cluster-manager-linux-amd64 ./cmd/cluster-manager
+	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o dist/cluster-manager-linux-amd64 ./cmd/cluster-manager
 
 .PHONY: demo
 demo: need-git build ## open, merge and refuse pull requests on this machine alone (KEEP=1 leaves it running)

@@ -100,7 +100,7 @@ var rooms = []room{
 }
 
 // skipped are folders that are no part of the product.
-var skipped = []string{"bin", "deps", "dist", "fixtures", "testdata", "tools"}
+var skipped = []string{"bin", "dist", "fixtures", "testdata", "tools"}
 
 func TestImportsKeepToTheTable(t *testing.T) {
 	t.Parallel()

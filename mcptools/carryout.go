@@ -2,11 +2,12 @@ package mcptools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"slices"
-	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,30 +48,46 @@ type change struct {
 	plan    clustermanager.Plan
 }
 
-// offered refuses a mode that this call cannot use, before anything is read.
-func (t *Tools) offered(caller clustermanager.Caller, mode clustermanager.Mode) error {
+// proposeReserve is what a proof leaves of the budget: the reads of the branch, the push and the pull request.
+const proposeReserve = 3 * time.Second
+
+// begin refuses a mode that this call cannot use, before anything is read, and bounds the call by the mode's budget.
+func (t *Tools) begin(ctx context.Context, call Call, mode clustermanager.Mode) (context.Context, context.CancelFunc, error) {
 	switch {
 	case mode == clustermanager.ModeApply:
-		return clustermanager.Refuse(applyNotBuilt)
+		return nil, nil, clustermanager.Refuse(applyNotBuilt)
+	case mode != clustermanager.ModeCommit:
+		return nil, nil, clustermanager.Refuse("mode %q is unknown: use commit", mode)
 	case !t.options.CommitOffered:
-		return clustermanager.Refuse("mode commit is not offered: this server is not registered with its GitHub App")
-	case caller.GitHub == nil:
-		return clustermanager.Refuse("mode commit needs your GitHub authorization, and this call carries none: connect the server with GitHub where you signed in, then call again")
+		return nil, nil, clustermanager.Refuse("mode commit is not offered: this server is not registered with its GitHub App")
+	case call.Caller.GitHub == nil:
+		return nil, nil, clustermanager.Refuse("mode commit needs your GitHub authorization, and this call carries none: connect GitHub where you signed in, then call again")
 	}
-	return nil
+	ctx, cancel := context.WithDeadline(ctx, t.budget(call).Deadline())
+	return ctx, cancel, nil
+}
+
+// budget is the time of a call in mode commit.
+func (t *Tools) budget(call Call) clustermanager.Budget {
+	return clustermanager.Budget{Start: call.Start, Limit: t.options.Settings.CommitBudget}
 }
 
 // carryOut takes a plan through the door of its mode and completes the answer.
 func (t *Tools) carryOut(ctx context.Context, call Call, change change, result clustermanager.WriteResult) (clustermanager.WriteResult, error) {
+	if change.mode != clustermanager.ModeCommit {
+		return result, clustermanager.Refuse(applyNotBuilt)
+	}
+	for _, step := range change.plan.Steps {
+		if step.Lane != clustermanager.Declared {
+			return result, fmt.Errorf("%s: carrying out: this build has no door for a %s step", step.Reference(), step.Lane)
+		}
+	}
 	if change.survey.Target == nil {
 		return result, clustermanager.Refuse("%s", change.survey.TargetRefusal)
 	}
-	budget := clustermanager.Budget{Start: call.Start, Limit: t.options.Settings.CommitBudget}
-	ctx, cancel := context.WithDeadline(ctx, budget.Deadline())
-	defer cancel()
-	commit := &proposal{tools: t, call: call, change: change, target: *change.survey.Target, budget: budget}
+	commit := &proposal{tools: t, call: call, change: change, target: *change.survey.Target}
 	if err := commit.make(ctx); err != nil {
-		return result, err
+		return result, commit.late(ctx, err)
 	}
 	result.Mode, result.DryRun = change.mode, change.dryRun
 	result.Objects = []clustermanager.Change{}
@@ -88,7 +105,8 @@ type proposal struct {
 	call   Call
 	change change
 	target clustermanager.Target
-	budget clustermanager.Budget
+	// step is the one that runs, as progress names it.
+	step string
 
 	workspace *gitops.Workspace
 	forge     *forge.Client
@@ -97,19 +115,18 @@ type proposal struct {
 	proven    proof.Result
 	outcome   gitops.Outcome
 	warnings  []string
-	liveSteps []string
 }
 
 func (p *proposal) make(ctx context.Context) error {
-	p.call.Progress(stepFetch)
+	p.begin(stepFetch)
 	if err := p.open(ctx); err != nil {
 		return err
 	}
-	p.call.Progress(stepRender)
+	p.begin(stepRender)
 	if err := p.stage(ctx); err != nil {
 		return err
 	}
-	p.call.Progress(stepProve)
+	p.begin(stepProve)
 	if err := p.prove(ctx); err != nil {
 		return err
 	}
@@ -118,9 +135,23 @@ func (p *proposal) make(ctx context.Context) error {
 		_, err = p.workspace.Prepare(ctx, p.forge, p.branch())
 		return err
 	}
-	p.call.Progress(stepPropose)
+	p.begin(stepPropose)
 	p.outcome, err = p.workspace.Propose(ctx, p.forge, p.proposal())
 	return err
+}
+
+func (p *proposal) begin(step string) {
+	p.step = step
+	p.call.Progress(step)
+}
+
+// late says of a call that ran out of its budget which step it was in and what the same call does again.
+func (p *proposal) late(ctx context.Context, err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("repository %s: the call's %s ran out in the step %q; the same call again goes on from what is there: %w",
+		p.target.Repository.FullName(), p.tools.options.Settings.CommitBudget, p.step, err)
 }
 
 // open reads the base and, beside it, who the person is on the forge.
@@ -179,7 +210,7 @@ func (p *proposal) prove(ctx context.Context) error {
 		Staged:  p.sealed.Files.Paths(),
 		Meant:   append(p.change.plan.Objects(clustermanager.Ensure, clustermanager.Declared), p.change.plan.Objects(clustermanager.Remove, clustermanager.Declared)...),
 		Objects: withoutSecrets(render.Objects(p.change.plan, p.target)), Diff: render.Diff, Load: p.workspace.Load,
-		Deadline: p.budget.Deadline(),
+		Deadline: p.tools.budget(p.call).Deadline().Add(-proposeReserve),
 	})
 	p.warnings = append(p.warnings, p.proven.Warnings...)
 	return err
@@ -192,10 +223,6 @@ func withoutSecrets(objects []*unstructured.Unstructured) []*unstructured.Unstru
 	})
 }
 
-func (p *proposal) files() []clustermanager.FileChange {
-	return p.workspace.Changes(p.change.dryRun)
-}
-
 // proposal is the text around what is staged.
 func (p *proposal) proposal() gitops.Proposal {
 	cluster := p.change.survey.Cluster
@@ -204,7 +231,7 @@ func (p *proposal) proposal() gitops.Proposal {
 		Subject:  path.Join(p.tools.options.Settings.Installation, p.change.subject),
 		Cluster:  clustermanager.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Name}.String(),
 		Releases: releases(p.change.plan), Files: p.workspace.Changes(false), Objects: p.proven.Objects, Proof: p.proven.Proof,
-		Target: p.target, LiveSteps: p.liveSteps, Warnings: append(slices.Clone(p.change.plan.Warnings), p.warnings...),
+		Target: p.target, Warnings: append(slices.Clone(p.change.plan.Warnings), p.warnings...),
 	}
 	name, email := p.user.Author()
 	return gitops.Proposal{
@@ -236,8 +263,8 @@ func (p *proposal) answer() (*clustermanager.CommitResult, string) {
 	commit := &clustermanager.CommitResult{
 		Repository: p.target.Repository.FullName(), Base: p.target.Repository.Branch, Directory: p.target.Directory(),
 		Kustomization: p.target.Kustomization.String(), Prune: p.target.Prune, Branch: p.branch(),
-		Files: p.files(), Objects: p.proven.Objects, Proof: p.proven.Proof,
-		Author: p.user.Login, LiveSteps: p.liveSteps,
+		Files: p.workspace.Changes(p.change.dryRun), Objects: p.proven.Objects, Proof: p.proven.Proof,
+		Author: p.user.Login,
 	}
 	if commit.Objects == nil {
 		commit.Objects = []clustermanager.ObjectDiff{}
@@ -264,5 +291,5 @@ func (p *proposal) nextStep(changed bool) string {
 	case p.change.dryRun:
 		return fmt.Sprintf("call again without dryRun to open the pull request as %s", p.user.Login)
 	}
-	return strings.TrimSpace(fmt.Sprintf("review and merge %s; %s", p.outcome.PullRequest.URL, applied))
+	return fmt.Sprintf("review and merge %s; %s", p.outcome.PullRequest.URL, applied)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
@@ -15,6 +17,11 @@ import (
 // the server does.
 type Client struct {
 	client *client.Client
+
+	mutex sync.Mutex
+	// calls counts the calls that ask for progress; listeners has what they gave, by their token.
+	calls     int
+	listeners map[string]func(step string)
 }
 
 // Client returns a client of the tools in this process.
@@ -44,7 +51,37 @@ func connect(ctx context.Context, mcpClient *client.Client, version string) (*Cl
 	if _, err := mcpClient.Initialize(ctx, request); err != nil {
 		return nil, fmt.Errorf("MCP client: initializing: %w", err)
 	}
-	return &Client{client: mcpClient}, nil
+	connected := &Client{client: mcpClient, listeners: map[string]func(string){}}
+	mcpClient.OnNotification(connected.progressed)
+	return connected, nil
+}
+
+// progressed hands a progress notification to the call that it belongs to.
+func (c *Client) progressed(notification mcp.JSONRPCNotification) {
+	if notification.Method != string(mcp.MethodNotificationProgress) {
+		return
+	}
+	token, _ := notification.Params.AdditionalFields["progressToken"].(string)
+	step, _ := notification.Params.AdditionalFields["message"].(string)
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if listener := c.listeners[token]; listener != nil {
+		listener(step)
+	}
+}
+
+// listen gives a call's progress a token of its own until done is called.
+func (c *Client) listen(listener func(step string)) (token string, done func()) {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.calls++
+	token = "call-" + strconv.Itoa(c.calls)
+	c.listeners[token] = listener
+	return token, func() {
+		c.mutex.Lock()
+		defer c.mutex.Unlock()
+		delete(c.listeners, token)
+	}
 }
 
 // Close ends the connection.
@@ -63,25 +100,27 @@ func (c *Client) Tools(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Call calls one tool. The arguments are a JSON object. progress gets the named steps; it may be nil. A tool's own
+// Call calls one tool. The arguments are a JSON object. progress gets the named steps, one after the other and none after
+// Call has returned; it may be nil, and must not use the client. A tool's own
 // refusal is a Result with its reason; the error is the protocol's.
 func (c *Client) Call(ctx context.Context, tool string, arguments json.RawMessage, progress func(step string)) (Result, error) {
 	request := mcp.CallToolRequest{}
 	request.Params.Name = tool
 	request.Params.Arguments = arguments
 	if progress != nil {
-		request.Params.Meta = &mcp.Meta{ProgressToken: "call"}
-		c.client.OnNotification(func(notification mcp.JSONRPCNotification) {
-			if step, ok := notification.Params.AdditionalFields["message"].(string); ok && notification.Method == string(mcp.MethodNotificationProgress) {
-				progress(step)
-			}
-		})
+		token, done := c.listen(progress)
+		defer done()
+		request.Params.Meta = &mcp.Meta{ProgressToken: token}
 	}
 	answered, err := c.client.CallTool(ctx, request)
 	if err != nil {
 		return Result{}, fmt.Errorf("tool %s: calling: %w", tool, err)
 	}
-	return readResult(answered), nil
+	result := readResult(answered)
+	if len(result.Texts) == 0 {
+		return Result{}, fmt.Errorf("tool %s: reading the answer: it has no text", tool)
+	}
+	return result, nil
 }
 
 func readResult(answered *mcp.CallToolResult) Result {

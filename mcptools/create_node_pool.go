@@ -2,6 +2,7 @@ package mcptools
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -20,14 +21,14 @@ func (t *Tools) createNodePool() (Tool, error) {
 		Description: createNodePoolDescription,
 	}, map[string]func(*jsonschema.Schema){
 		"name":        func(schema *jsonschema.Schema) { schema.Pattern = clustermanager.NodePoolNamePattern },
-		"accelerator": all(withEnum(catalog.AcceleratorNames()...), withDefault(clustermanager.DefaultAccelerator)),
+		"accelerator": all(withEnum(catalog.AcceleratorNames()...), withDefault(strconv.Quote(clustermanager.DefaultAccelerator))),
 		"maxGpus": all(func(schema *jsonschema.Schema) { schema.Minimum = jsonschema.Ptr(1.0) },
-			withDefault(clustermanager.DefaultMaxGPUs)),
-		"serving": withDefault(true),
+			withDefault(strconv.Itoa(clustermanager.DefaultMaxGPUs))),
+		"serving": withDefault("true"),
 		"mode": all(withEnum(string(clustermanager.ModeApply), string(clustermanager.ModeCommit)),
-			withDefault(clustermanager.ModeApply)),
-		"prewarm": withDefault(false),
-		"dryRun":  withDefault(false),
+			withDefault(strconv.Quote(string(clustermanager.ModeApply)))),
+		"prewarm": withDefault("false"),
+		"dryRun":  withDefault("false"),
 	}, t.handleCreateNodePool)
 }
 
@@ -36,9 +37,11 @@ func (t *Tools) handleCreateNodePool(ctx context.Context, call Call, request clu
 	if err := compose.CheckNodePool(request); err != nil {
 		return clustermanager.WriteResult{}, err
 	}
-	if err := t.offered(call.Caller, clustermanager.Mode(request.Mode)); err != nil {
+	ctx, cancel, err := t.begin(ctx, call, clustermanager.Mode(request.Mode))
+	if err != nil {
 		return clustermanager.WriteResult{}, err
 	}
+	defer cancel()
 	if *request.Serving {
 		return clustermanager.WriteResult{}, clustermanager.Refuse(servingNotBuilt)
 	}

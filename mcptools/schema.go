@@ -57,13 +57,9 @@ func withEnum(values ...string) func(*jsonschema.Schema) {
 	return func(schema *jsonschema.Schema) { schema.Enum = stringEnum(values...).Enum }
 }
 
-func withDefault(value any) func(*jsonschema.Schema) {
-	data, err := json.Marshal(value)
-	return func(schema *jsonschema.Schema) {
-		if err == nil {
-			schema.Default = data
-		}
-	}
+// withDefault takes a default as JSON text.
+func withDefault(text string) func(*jsonschema.Schema) {
+	return func(schema *jsonschema.Schema) { schema.Default = json.RawMessage(text) }
 }
 
 func all(adjustments ...func(*jsonschema.Schema)) func(*jsonschema.Schema) {

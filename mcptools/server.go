@@ -82,20 +82,11 @@ func declaration(tool Tool) mcp.Tool {
 	reading, removing := tool.Kind == Reading, tool.Kind == Removing
 	yes := true
 	declared := mcp.Tool{Name: tool.Name, Title: tool.Title, Description: tool.Description}
-	declared.RawInputSchema = schemaJSON(tool.Input)
-	declared.RawOutputSchema = schemaJSON(tool.Output)
+	declared.RawInputSchema, declared.RawOutputSchema = tool.inputText, tool.outputText
 	declared.Annotations = mcp.ToolAnnotation{
 		Title: tool.Title, ReadOnlyHint: &reading, DestructiveHint: &removing, IdempotentHint: &yes, OpenWorldHint: &yes,
 	}
 	return declared
-}
-
-func schemaJSON(schema any) json.RawMessage {
-	data, err := json.Marshal(schema)
-	if err != nil {
-		return json.RawMessage(`{"type":"object"}`)
-	}
-	return data
 }
 
 func (t *Tools) handler(mcpServer *server.MCPServer, tool Tool) server.ToolHandlerFunc {

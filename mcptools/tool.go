@@ -36,6 +36,8 @@ type Tool struct {
 	Output *jsonschema.Schema
 	// Handle answers one call; the arguments have passed the input schema.
 	Handle func(ctx context.Context, call Call, arguments json.RawMessage) (any, error)
+
+	inputText, outputText json.RawMessage
 }
 
 // Call is the circumstances of one call.
@@ -67,6 +69,14 @@ func newTool[Input, Output any](tool Tool, adjustments map[string]func(*jsonsche
 			return Tool{}, fmt.Errorf("tool %s: refining the input schema: no argument %q", tool.Name, name)
 		}
 		adjust(property)
+	}
+	for _, schema := range []struct {
+		of   *jsonschema.Schema
+		text *json.RawMessage
+	}{{tool.Input, &tool.inputText}, {tool.Output, &tool.outputText}} {
+		if *schema.text, err = json.Marshal(schema.of); err != nil {
+			return Tool{}, fmt.Errorf("tool %s: encoding a schema: %w", tool.Name, err)
+		}
 	}
 	tool.Handle = func(ctx context.Context, call Call, arguments json.RawMessage) (any, error) {
 		var input Input

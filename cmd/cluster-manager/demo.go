@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
@@ -59,7 +58,7 @@ func runDemo(ctx context.Context, out io.Writer, snapshot string, keepRunning bo
 	}
 	ready, ended := make(chan startedServer, 1), make(chan error, 1)
 	go func() {
-		ended <- serve(serveContext, serveOptions{snapshot: snapshot, keep: keep, listen: "127.0.0.1:0", path: "/mcp", maxRequestBytes: 1 << 20}, io.Discard,
+		ended <- serve(serveContext, serveOptions{snapshot: snapshot, keep: keep, listen: "127.0.0.1:0", path: defaultMCPPath, maxRequestBytes: defaultMaxRequestBytes}, io.Discard,
 			func(opened *installation, endpoint string) { ready <- startedServer{opened, endpoint} })
 	}()
 	var server startedServer
@@ -209,7 +208,7 @@ func (d *demo) create(ctx context.Context, arguments map[string]any, dryRun bool
 	if result.Reason != "" {
 		return answer, &refusedCall{reason: result.Reason, text: result.Texts[0]}
 	}
-	d.say("   %s: %d ms", strings.Join(slices.Clone(done), " → "), time.Since(begun).Milliseconds())
+	d.say("   %s: %d ms", strings.Join(done, " → "), time.Since(begun).Milliseconds())
 	if err := json.Unmarshal([]byte(result.Texts[0]), &answer); err != nil {
 		return answer, fmt.Errorf("demo: reading the answer: %w", err)
 	}
@@ -246,7 +245,7 @@ func (d *demo) showTree(ctx context.Context, commit *clustermanager.CommitResult
 	}
 	directory := path.Dir(commit.Directory)
 	built, err := proof.Prove(ctx, proof.Input{
-		Base: workspace.FS(), Proposed: workspace.FS(), Diff: render.Diff, Load: workspace.Load, Deadline: time.Now().Add(10 * time.Second),
+		Base: workspace.FS(), Proposed: workspace.FS(), Diff: render.Diff, Load: workspace.Load, Deadline: time.Now().Add(d.opened.offline.Settings.CommitBudget),
 		Target: clustermanager.Target{Repository: repository, Path: directory, Spec: map[string]any{"path": directory}},
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"), UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Dir:  filepath.Join("testdata", "script"),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GAZELLE", filepath.Join(fixtures, "installations", "gazelle"))

@@ -8,16 +8,24 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
 )
 
-// Timeouts of the listener, as the reference has them: a slow header ends, a stop waits for started calls.
+// Timeouts of the listener: a client that sends no header is cut off, an idle connection closed, and a stop waits for
+// started calls, whose budget is below it.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 120 * time.Second
 	stopTimeout       = 15 * time.Second
+)
+
+// Defaults of serve.
+const (
+	defaultMCPPath         = "/mcp"
+	defaultMaxRequestBytes = 1 << 20
 )
 
 // serveOptions are the flags of serve.
@@ -43,8 +51,8 @@ func newServe() *cobra.Command {
 	flags.StringVar(&options.snapshot, "snapshot", "", "a folder instead of an installation")
 	flags.StringVar(&options.keep, "keep", "", "keep repositories and pull requests in this folder")
 	flags.StringVar(&options.listen, "listen", "127.0.0.1:8080", "address to listen on; a loopback address with --snapshot")
-	flags.StringVar(&options.path, "mcp-path", "/mcp", "path of the MCP endpoint")
-	flags.Int64Var(&options.maxRequestBytes, "max-request-bytes", 1<<20, "most bytes of a request's body")
+	flags.StringVar(&options.path, "mcp-path", defaultMCPPath, "path of the MCP endpoint")
+	flags.Int64Var(&options.maxRequestBytes, "max-request-bytes", defaultMaxRequestBytes, "most bytes of a request's body")
 	flags.BoolVarP(&options.verbose, "verbose", "v", false, "log more")
 	bindEnvironment(command)
 	return command
@@ -52,7 +60,7 @@ func newServe() *cobra.Command {
 
 // serve runs until the context ends. started gets the opened installation and the endpoint once it answers.
 func serve(ctx context.Context, options serveOptions, logTo io.Writer, started func(*installation, string)) (err error) {
-	if err := loopbackOnly(options.listen); err != nil {
+	if err := options.check(); err != nil {
 		return err
 	}
 	level := slog.LevelInfo
@@ -65,7 +73,7 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	listener, err := net.Listen("tcp", options.listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", options.listen)
 	if err != nil {
 		return fmt.Errorf("listener %s: opening: %w", options.listen, err)
 	}
@@ -77,16 +85,27 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 	return listenUntil(ctx, listener, routes(opened, options))
 }
 
-func loopbackOnly(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("flag --listen: reading %q: %w", address, err)
+// check finds every fault of the flags.
+func (o serveOptions) check() error {
+	var faults []error
+	host, _, err := net.SplitHostPort(o.listen)
+	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		faults = append(faults, fmt.Errorf("flag --listen: %q is no loopback address and port: a snapshot asks nobody who they are, so it is served on this machine alone; use 127.0.0.1:8080", o.listen))
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("flag --listen: %q is no loopback address: a snapshot asks nobody who they are, so it is served on this machine alone; use 127.0.0.1", address)
+	if !mcpPath.MatchString(o.path) {
+		faults = append(faults, fmt.Errorf("flag --mcp-path: %q is no path such as %s", o.path, defaultMCPPath))
 	}
-	return nil
+	if o.maxRequestBytes < 1 {
+		faults = append(faults, fmt.Errorf("flag --max-request-bytes: %d is below 1", o.maxRequestBytes))
+	}
+	if o.snapshot == "" {
+		faults = append(faults, errors.New(needsSnapshot))
+	}
+	return errors.Join(faults...)
 }
+
+// mcpPath is a plain path that is none of the probes'.
+var mcpPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
 
 func routes(opened *installation, options serveOptions) http.Handler {
 	mux := http.NewServeMux()
@@ -94,7 +113,8 @@ func routes(opened *installation, options serveOptions) http.Handler {
 	mux.HandleFunc("GET /healthz", ok)
 	mux.HandleFunc("GET /readyz", ok)
 	mux.Handle(options.path, http.MaxBytesHandler(opened.tools.Handler(options.path), options.maxRequestBytes))
-	return mux
+	// A page in a browser on this machine must not call tools as the snapshot's person.
+	return http.NewCrossOriginProtection().Handler(mux)
 }
 
 func listenUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {

@@ -57,6 +57,9 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 	if opened.offline, err = offline.Open(ctx, offline.Options{Dir: options.directory, Keep: options.keep}); err != nil {
 		return nil, err
 	}
+	if err = unavailable(opened.offline.Flags); err != nil {
+		return nil, err
+	}
 	state := options.keep
 	if state == "" {
 		if opened.scratch, err = os.MkdirTemp("", "cluster-manager-forge-"); err != nil {
@@ -74,6 +77,17 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 		CommitOffered: opened.offline.Caller.GitHub != nil,
 	})
 	return opened, err
+}
+
+// unavailable refuses settings that promise a restriction which this build does not keep.
+func unavailable(flags map[string]string) error {
+	var faults []error
+	for _, name := range []string{"read-only", "tools"} {
+		if value := flags[name]; value != "" && value != "false" {
+			faults = append(faults, fmt.Errorf("setting %s: %q has no effect in this build: take it out of cluster-manager.yaml", name, value))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 func (i *installation) startForge(ctx context.Context, state string) error {

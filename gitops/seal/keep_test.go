@@ -75,7 +75,8 @@ func TestUnchangedFileIsKept(t *testing.T) {
 			if !kept {
 				t.Error("sealed again")
 			}
-			if len(result.Warnings) > 0 || len(result.Rules) != 1 {
+			// Nobody here can compare the values, so the answer says that they were not.
+			if len(result.Warnings) != 1 || !strings.Contains(result.Warnings[0], "is kept as it is sealed") || len(result.Rules) != 1 {
 				t.Errorf("warnings %q, rules %v", result.Warnings, result.Rules)
 			}
 		})

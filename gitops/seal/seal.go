@@ -108,6 +108,9 @@ func (r *Result) seal(base fs.FS, path string, plain clustermanager.Secret, opti
 		}
 		if existing != nil && rule.wouldRepeat(existing, document, digest) {
 			r.Kept = append(r.Kept, path)
+			if digest == "" {
+				r.warn(fmt.Sprintf("%s is kept as it is sealed: its values cannot be compared, so one that changed since does not reach git; delete the file in the repository, then call again, to seal it anew", path))
+			}
 			return existing, nil
 		}
 	}
