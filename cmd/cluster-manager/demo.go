@@ -71,8 +71,8 @@ func runDemo(ctx context.Context, out io.Writer, snapshot string, keepRunning bo
 	walkErr := walk.run(ctx, server.endpoint)
 	if walkErr == nil && keepRunning {
 		walk.say("\nStill running. MCP endpoint: %s   GitHub-compatible forge: %s", server.endpoint, server.opened.forge.URL())
-		walk.say("Connect a client:  claude mcp add --transport http cluster-manager %s", server.endpoint)
-		walk.say("or:                bin/cluster-manager call get_info --server %s", server.endpoint)
+		walk.say("Connect an MCP client with   {\"mcpServers\": {\"cluster-manager\": {\"type\": \"http\", \"url\": %q}}}", server.endpoint)
+		walk.say("or from another terminal     bin/cluster-manager call get_info --server %s", server.endpoint)
 		walk.say("Interrupt to end.")
 		<-ctx.Done()
 	}
