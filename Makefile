@@ -1,4 +1,4 @@
-# Everything needs Go and git, nothing else. Binaries go to bin/ and dist/, both ignored by git.
+# Everything needs Go and git, and test Node too. Binaries go to bin/ and dist/, both ignored by git.
 
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -8,6 +8,9 @@ TOOLS := $(CURDIR)/bin/tools
 # What "cluster-manager version" prints.
 VERSION ?= $(shell git describe --tags --always --dirty 2> /dev/null || echo dev)
 GO_BUILD := go build -trimpath -ldflags '-X main.version=$(VERSION)'
+# GitHub's OpenAPI description, which judges the requests that tests send; the version of the npm package that carries it.
+GITHUB_OPENAPI_VERSION := 23.0.2
+GITHUB_OPENAPI := $(TOOLS)/github-openapi-$(GITHUB_OPENAPI_VERSION).json
 # RACE=-race runs the tests under the race detector, which needs a C compiler.
 RACE ?=
 # KEEP=1 leaves the demo running.
@@ -30,9 +33,9 @@ demo: need-git build ## open, merge and refuse pull requests on this machine alo
 	bin/cluster-manager demo $(if $(KEEP),--keep-running)
 
 .PHONY: test
-test: need-git test-tools ## run every test; a skipped one fails (RACE=-race for the race detector)
+test: need-git test-tools $(GITHUB_OPENAPI) ## run every test; a skipped one fails (RACE=-race for the race detector)
 	go vet ./...
-	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' go test -v $(RACE) ./... 2>&1 | awk -f .ci/test.awk
+	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' CLUSTER_MANAGER_TEST_GITHUB_OPENAPI='$(GITHUB_OPENAPI)' go test -v $(RACE) ./... 2>&1 | awk -f .ci/test.awk
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## lint the code
@@ -66,10 +69,18 @@ $(TOOLS)/sops: go.mod go.sum | need-go
 $(TOOLS)/kustomize: go.mod go.sum | need-go
 	go build -o $@ sigs.k8s.io/kustomize/kustomize/v5
 
+# One file of the package, fetched once and never installed: the rest of it unpacks to hundreds of megabytes.
+$(GITHUB_OPENAPI): | need-node need-npm
+	mkdir -p $(TOOLS)
+	folder=$$(mktemp -d $(TOOLS)/npm-XXXXXX); trap 'rm -rf "$$folder"' EXIT; cd "$$folder"; \
+	npm pack --ignore-scripts --loglevel=error @octokit/openapi@$(GITHUB_OPENAPI_VERSION) > /dev/null; \
+	tar -xzf *.tgz package/generated/api.github.com.json; \
+	mv package/generated/api.github.com.json $@
+
 # Built from a module of its own, so that the product's go.mod names the product's needs alone.
 $(TOOLS)/golangci-lint: tools/go.mod tools/go.sum | need-go
 	cd tools && go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-.PHONY: need-go need-git
-need-go need-git: need-%:
+.PHONY: need-go need-git need-node need-npm
+need-go need-git need-node need-npm: need-%:
 	@command -v $* > /dev/null || { echo "$* is missing: install it and run make again" >&2; exit 1; }

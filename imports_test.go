@@ -95,6 +95,7 @@ var rooms = []room{
 	{folder: "internal/charts", ours: []string{"."}, others: []string{"oras.land/oras-go/v2/...", "github.com/google/go-containerregistry/..."}},
 	{folder: "internal/telemetry", ours: []string{"."}, others: []string{"go.opentelemetry.io/otel/..."}},
 	{folder: "internal/offline", ours: []string{"."}, others: []string{clientGo, apimachinery}},
+	{folder: "internal/githubapi"},
 	{folder: "internal/localforge", ours: []string{"."}, others: []string{goGitHub}},
 	{folder: "internal/testbed", ours: []string{"..."}, others: []string{clientGo, apimachinery, "k8s.io/api/..."}},
 }
