@@ -14,6 +14,7 @@ import (
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/gitops/forge"
+	"github.com/clustermanager/cluster-manager/internal/githubapi"
 	"github.com/clustermanager/cluster-manager/internal/localforge"
 	"github.com/google/go-cmp/cmp"
 )
@@ -80,7 +81,15 @@ func (h *host) push(t *testing.T, name string, messages ...string) {
 
 func (h *host) client(t *testing.T) *forge.Client {
 	t.Helper()
-	return newClient(t, forge.Options{APIURL: h.APIURL(), Owner: "acme", Repository: "fleet", Token: token})
+	return h.clientOf(t, token)
+}
+
+// clientOf is a client with another token. GitHub's own description judges what it sends and what the forge answers.
+func (h *host) clientOf(t *testing.T, token clustermanager.Secret) *forge.Client {
+	t.Helper()
+	return newClient(t, forge.Options{
+		APIURL: h.APIURL(), Owner: "acme", Repository: "fleet", Token: token, Transport: githubapi.Transport(t, http.DefaultTransport),
+	})
 }
 
 func newClient(t *testing.T, options forge.Options) *forge.Client {
@@ -94,7 +103,7 @@ func newClient(t *testing.T, options forge.Options) *forge.Client {
 
 func TestUser(t *testing.T) {
 	h := newHost(t)
-	client := newClient(t, forge.Options{APIURL: h.APIURL() + "/", Token: token})
+	client := newClient(t, forge.Options{APIURL: h.APIURL() + "/", Token: token, Transport: githubapi.Transport(t, http.DefaultTransport)})
 	user, err := client.User(t.Context())
 	if diff := cmp.Diff(clustermanager.GitHubUser{Login: "jane", ID: 7}, user); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
@@ -106,9 +115,10 @@ func TestUser(t *testing.T) {
 
 func TestBranchRules(t *testing.T) {
 	h := newHost(t)
-	want := []clustermanager.BranchRule{{Type: "creation"}, {Type: "a_rule_of_tomorrow", Parameters: map[string]any{"list": []any{"a"}}}}
+	pattern := map[string]any{"operator": "starts_with", "pattern": "cluster-manager/"}
+	want := []clustermanager.BranchRule{{Type: "creation"}, {Type: "required_signatures"}, {Type: "branch_name_pattern", Parameters: pattern}}
 	h.SetRules("acme", "fleet", []localforge.Rule{
-		{Pattern: "cluster-manager/**", Type: "creation"}, {Type: "a_rule_of_tomorrow", Parameters: map[string]any{"list": []any{"a"}}}, {Pattern: "main", Type: "deletion"},
+		{Pattern: "cluster-manager/**", Type: "creation"}, {Type: "required_signatures"}, {Type: "branch_name_pattern", Parameters: pattern}, {Pattern: "main", Type: "deletion"},
 	})
 	client := h.client(t)
 	rules, err := client.BranchRules(t.Context(), branch)
@@ -117,6 +127,18 @@ func TestBranchRules(t *testing.T) {
 	}
 	if client.Requests() != 1 {
 		t.Errorf("%d requests", client.Requests())
+	}
+}
+
+// No description has such a rule, so no judge reads along.
+func TestARuleNewerThanThisBuild(t *testing.T) {
+	h := newHost(t)
+	want := []clustermanager.BranchRule{{Type: "a_rule_of_tomorrow", Parameters: map[string]any{"list": []any{"a"}}}}
+	h.SetRules("acme", "fleet", []localforge.Rule{{Type: "a_rule_of_tomorrow", Parameters: map[string]any{"list": []any{"a"}}}})
+	client := newClient(t, forge.Options{APIURL: h.APIURL(), Owner: "acme", Repository: "fleet", Token: token})
+	rules, err := client.BranchRules(t.Context(), branch)
+	if diff := cmp.Diff(want, rules); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
-	"github.com/clustermanager/cluster-manager/gitops/forge"
+	"github.com/clustermanager/cluster-manager/internal/githubapi"
 	"github.com/clustermanager/cluster-manager/internal/localforge"
 	"github.com/google/go-github/v62/github"
 )
@@ -15,7 +15,7 @@ import (
 func TestTheLibraryReadsTheLocalForge(t *testing.T) {
 	h := newHost(t)
 	h.push(t, branch, "feat: pool")
-	api := github.NewClient(&http.Client{}).WithAuthToken(token.Reveal())
+	api := github.NewClient(&http.Client{Transport: githubapi.Transport(t, http.DefaultTransport)}).WithAuthToken(token.Reveal())
 	root, err := api.BaseURL.Parse(h.APIURL() + "/")
 	if err != nil {
 		t.Fatal(err)
@@ -53,8 +53,8 @@ func TestRefusalsOfTheLocalForge(t *testing.T) {
 	h.push(t, branch, "feat: pool")
 	readerToken := clustermanager.NewSecret("reader-token-made-for-this-test")
 	h.AddUser(localforge.User{Login: "joe", ID: 8, Token: readerToken})
-	reader := newClient(t, forge.Options{APIURL: h.APIURL(), Owner: "acme", Repository: "fleet", Token: readerToken})
-	stranger := newClient(t, forge.Options{APIURL: h.APIURL(), Owner: "acme", Repository: "fleet", Token: clustermanager.NewSecret("nobody-made-for-this-test")})
+	reader := h.clientOf(t, readerToken)
+	stranger := h.clientOf(t, clustermanager.NewSecret("nobody-made-for-this-test"))
 	expect := func(err error, words string) {
 		t.Helper()
 		if clustermanager.ReasonOf(err) != clustermanager.ReasonRefused || !strings.Contains(err.Error(), words) {
