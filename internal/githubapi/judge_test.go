@@ -79,6 +79,7 @@ func TestRequestsAreJudged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			defer func() { _ = response.Body.Close() }()
 			if diff := cmp.Diff(test.want, found); diff != "" {
 				t.Error(diff)
 			}
@@ -140,6 +141,7 @@ func TestAnswersAreJudged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			defer func() { _ = response.Body.Close() }()
 			if diff := cmp.Diff(test.want, found); diff != "" {
 				t.Error(diff)
 			}
@@ -157,14 +159,19 @@ func TestABrokenConnectionStaysBroken(t *testing.T) {
 	report := func(fault string) { t.Error(fault) }
 	request := httptest.NewRequest(http.MethodGet, "https://api.github.com/user", nil)
 	none := roundTripper(func(*http.Request) (*http.Response, error) { return nil, cut })
-	if _, err := description.Judge(description.JudgeAnswers(none, report), report).RoundTrip(request); !errors.Is(err, cut) {
+	response, err := description.Judge(description.JudgeAnswers(none, report), report).RoundTrip(request)
+	if err == nil {
+		_ = response.Body.Close()
+	}
+	if !errors.Is(err, cut) {
 		t.Errorf("no answer: %v", err)
 	}
 	host := &answering{status: http.StatusOK, body: io.MultiReader(strings.NewReader(`{"login"`), &broken{cut})}
-	response, err := description.JudgeAnswers(host, report).RoundTrip(request)
+	response, err = description.JudgeAnswers(host, report).RoundTrip(request)
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = response.Body.Close() }()
 	if body, err := io.ReadAll(response.Body); string(body) != `{"login"` || !errors.Is(err, cut) {
 		t.Errorf("half an answer: %q, %v", body, err)
 	}
