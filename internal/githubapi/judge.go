@@ -153,9 +153,6 @@ func (o *operation) parameterFaults(given map[string][]string) []string {
 	var found []string
 	described := map[string]bool{}
 	for _, p := range o.Parameters {
-		if p.In == "header" {
-			continue
-		}
 		name := p.In + " parameter " + p.Name
 		described[name] = true
 		switch values := given[name]; {

@@ -90,6 +90,18 @@ func TestRequestsAreJudged(t *testing.T) {
 	}
 }
 
+// No call in the table has a query parameter that is required today.
+func TestARequiredParameterIsMissed(t *testing.T) {
+	t.Parallel()
+	o := &operation{describedOperation: describedOperation{Parameters: []parameter{
+		{Name: "a", In: "query", Required: true, Schema: &schema{Type: "string"}}, {Name: "b", In: "query", Schema: &schema{Type: "boolean"}},
+	}}}
+	found := o.parameterFaults(map[string][]string{"query parameter b": {"true"}})
+	if diff := cmp.Diff([]string{"query parameter a is missing"}, found); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAnswersAreJudged(t *testing.T) {
 	description := ForTest(t)
 	user := func(change func(map[string]any)) string {
