@@ -88,3 +88,27 @@ func (r *Remote) clean(words string) string {
 	}
 	return text
 }
+
+// wholeWaysOut are what lets a server send less than whole branches.
+var wholeWaysOut = map[Way]string{
+	WayShallow:  "set uploadpack.allowFilter on the git server",
+	WayVersion0: "let the git server speak protocol version 2, and set uploadpack.allowFilter there",
+}
+
+// fetchError is the error of a fetch whose answer could not be read. Where whole branches are fetched, one that is too
+// large is nothing unexpected: it is refused, with the limit.
+func (r *Remote) fetchError(doing string, err error) error {
+	limit := ""
+	var large *tooLarge
+	switch {
+	case errors.As(err, &large):
+		limit = large.limit
+	case errors.Is(err, errTooLong):
+		limit = mebibytes(maxPackBytes) + " packed"
+	}
+	wayOut, whole := wholeWaysOut[r.way]
+	if limit == "" || !whole {
+		return r.wrap(doing, err)
+	}
+	return clustermanager.Refuse("repository %s: the git server sends whole branches alone, and this one is over the limit of %s that is taken into memory: %s", r.name, limit, wayOut)
+}

@@ -10,8 +10,6 @@ import (
 	"net/url"
 	"strings"
 	"sync/atomic"
-
-	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 const (
@@ -21,53 +19,6 @@ const (
 
 // errTooLong is what reading past a limit gives.
 var errTooLong = errors.New("the server's answer is longer than any that is expected")
-
-// advertisement reads the capabilities of info/refs, one a line, and remembers where the repository is now.
-func (r *Remote) advertisement(ctx context.Context) ([]string, error) {
-	const doing = "reading the server's capabilities"
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base.String()+"/info/refs?service="+uploadPack, nil)
-	if err != nil {
-		return nil, r.wrap(doing, err)
-	}
-	response, err := r.send(request, doing, maxAdvertisementBytes)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.Header.Get("Content-Type") != "application/x-"+uploadPack+"-advertisement" {
-		return nil, clustermanager.Refuse("repository %s: what answers there is no git server that this build can speak to: correct the URL in the GitRepository", r.name)
-	}
-	moved := *response.Request.URL
-	path, found := strings.CutSuffix(moved.Path, "/info/refs")
-	if !found {
-		return nil, r.wrap(doing, errors.New("the server redirects to something that is no repository"))
-	}
-	moved.Path, moved.RawPath, moved.RawQuery = path, "", ""
-	r.base = &moved
-	capabilities, err := readAdvertisement(newPacketReader(response.Body))
-	if err != nil {
-		return nil, r.wrap(doing, err)
-	}
-	return capabilities, nil
-}
-
-// readAdvertisement skips the service announcement and reads up to the flush packet.
-func readAdvertisement(packets *packetReader) ([]string, error) {
-	var capabilities []string
-	for {
-		text, ok, err := packets.line()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil, io.ErrUnexpectedEOF
-		case err != nil:
-			return nil, err
-		case !ok && len(capabilities) > 0:
-			return capabilities, nil
-		case ok && !strings.HasPrefix(text, "# service="):
-			capabilities = append(capabilities, text)
-		}
-	}
-}
 
 // post sends a request of one service and returns the answer's body, which ends with errTooLong at the limit.
 func (r *Remote) post(ctx context.Context, service, doing string, body []byte, limit int64) (io.ReadCloser, error) {
@@ -87,7 +38,9 @@ func (r *Remote) post(ctx context.Context, service, doing string, body []byte, l
 
 // send does one request with the caller's token and counts it. Any status but 200 is an error.
 func (r *Remote) send(request *http.Request, doing string, limit int64) (*http.Response, error) {
-	request.Header.Set("Git-Protocol", "version=2")
+	if r.way != WayVersion0 {
+		request.Header.Set("Git-Protocol", "version=2")
+	}
 	request.Header.Set("User-Agent", "git/cluster-manager")
 	if !r.token.IsZero() {
 		request.SetBasicAuth(user, r.token.Reveal())

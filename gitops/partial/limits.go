@@ -3,11 +3,12 @@ package partial
 // What a server may send. Each is far above what a fleet's repository needs, so only a hostile or a broken server
 // meets it.
 const (
-	// maxAdvertisementBytes bounds the answer to info/refs: a version 2 server sends about 150 bytes.
+	// maxAdvertisementBytes bounds the capabilities of version 2: about 150 bytes.
 	maxAdvertisementBytes = 64 << 10
-	// maxRefsBytes bounds one answer to ls-refs: 100 bytes a branch, for 80,000 branches of one prefix.
+	// maxRefsBytes bounds one list of refs: 100 bytes a ref, for 80,000 of one prefix, or of all by version 0.
 	maxRefsBytes = 8 << 20
-	// maxPackBytes bounds one answer to fetch, as it comes over the wire.
+	// maxPackBytes bounds one answer to fetch, as it comes over the wire. It is also the largest branch that is fetched
+	// whole: 100,000 files of 2 KB, which pack to about a quarter.
 	maxPackBytes = 64 << 20
 	// maxReportBytes bounds the answer to a push: a status line and the words of hooks.
 	maxReportBytes = 1 << 20

@@ -28,24 +28,31 @@ func (o object) encode() *plumbing.MemoryObject {
 	return encoded
 }
 
-// errTooLarge is a pack that unfolds to more than the limits allow.
-var errTooLarge = errors.New("the server's pack holds more than any that is expected")
+// tooLarge is a pack that unfolds to more than a limit, which it names.
+type tooLarge struct{ limit string }
+
+func (t *tooLarge) Error() string {
+	return "the server's pack holds more than any that is expected: over " + t.limit
+}
 
 // packReader unfolds one pack. go-git's own parser has no limit on what a pack may unfold to.
 type packReader struct {
 	scanner *packfile.Scanner
 	limits  packLimits
+	// outside are objects that deltas may refer to beside those of the pack; nil: none.
+	outside *Store
 	left    int64
 	all     []object
 	offsets map[int64]int
 	hashes  map[Hash]int
 }
 
-// readPack reads a whole pack, checks its sum, and returns its objects.
-func readPack(source io.Reader, limits packLimits) ([]object, error) {
+// readPack reads a whole pack, checks its sum, and returns its objects. Deltas may refer to those of outside.
+func readPack(source io.Reader, limits packLimits, outside *Store) ([]object, error) {
 	reader := &packReader{
 		scanner: packfile.NewScanner(source),
 		limits:  limits,
+		outside: outside,
 		left:    limits.total,
 		offsets: map[int64]int{},
 		hashes:  map[Hash]int{},
@@ -55,7 +62,7 @@ func readPack(source io.Reader, limits packLimits) ([]object, error) {
 		return nil, fmt.Errorf("reading the pack: %w", err)
 	}
 	if count > limits.objects {
-		return nil, errTooLarge
+		return nil, &tooLarge{limit: fmt.Sprintf("%d objects", limits.objects)}
 	}
 	for range count {
 		if err := reader.object(); err != nil {
@@ -75,23 +82,21 @@ func (p *packReader) object() error {
 	if err != nil {
 		return err
 	}
-	if err := p.spend(header.Length); err != nil {
+	if err := p.spend(uint64(header.Length)); err != nil {
 		return err
 	}
 	var content bytes.Buffer
+	content.Grow(int(header.Length))
 	if _, _, err := p.scanner.NextObject(&content); err != nil {
 		return err
 	}
 	read := object{kind: header.Type, content: content.Bytes()}
 	if header.Type.IsDelta() {
-		base, known := p.offsets[header.OffsetReference]
-		if header.Type == plumbing.REFDeltaObject {
-			base, known = p.hashes[header.Reference]
-		}
+		base, known := p.base(header)
 		if !known {
 			return errors.New("a delta without its base")
 		}
-		if read, err = p.apply(p.all[base], read.content); err != nil {
+		if read, err = p.apply(base, read.content); err != nil {
 			return err
 		}
 	}
@@ -101,6 +106,21 @@ func (p *packReader) object() error {
 	return nil
 }
 
+// base is the object that a delta is of.
+func (p *packReader) base(header *packfile.ObjectHeader) (object, bool) {
+	at, known := p.offsets[header.OffsetReference]
+	if header.Type == plumbing.REFDeltaObject {
+		at, known = p.hashes[header.Reference]
+	}
+	switch {
+	case known:
+		return p.all[at], true
+	case header.Type == plumbing.REFDeltaObject && p.outside != nil:
+		return p.outside.any(header.Reference)
+	}
+	return object{}, false
+}
+
 // apply unfolds a delta after looking at the size that it claims.
 func (p *packReader) apply(base object, delta []byte) (object, error) {
 	_, read := binary.Uvarint(delta)
@@ -108,10 +128,10 @@ func (p *packReader) apply(base object, delta []byte) (object, error) {
 		return object{}, packfile.ErrInvalidDelta
 	}
 	size, read := binary.Uvarint(delta[read:])
-	if read <= 0 || size > uint64(p.limits.object) {
-		return object{}, errTooLarge
+	if read <= 0 {
+		return object{}, packfile.ErrInvalidDelta
 	}
-	if err := p.spend(int64(size)); err != nil {
+	if err := p.spend(size); err != nil {
 		return object{}, err
 	}
 	content, err := packfile.PatchDelta(base.content, delta)
@@ -119,13 +139,19 @@ func (p *packReader) apply(base object, delta []byte) (object, error) {
 }
 
 // spend takes bytes from what the pack may still unfold to.
-func (p *packReader) spend(size int64) error {
-	p.left -= size
-	if size > p.limits.object || p.left < 0 {
-		return errTooLarge
+func (p *packReader) spend(size uint64) error {
+	if size > uint64(p.limits.object) {
+		return &tooLarge{limit: mebibytes(p.limits.object) + " for one file"}
+	}
+	p.left -= int64(size)
+	if p.left < 0 {
+		return &tooLarge{limit: mebibytes(p.limits.total) + " unpacked"}
 	}
 	return nil
 }
+
+// mebibytes names a limit.
+func mebibytes(size int64) string { return fmt.Sprintf("%d MiB", size>>20) }
 
 // writePack writes the objects into one pack, without deltas: a proposal is a handful of small files.
 func writePack(target io.Writer, objects []object) error {

@@ -12,56 +12,105 @@ import (
 // heads is the namespace of branches.
 const heads = "refs/heads/"
 
-// command starts a request of version 2.
-func command(name string) *packetWriter {
+// objectFormat is the only object format that is known.
+const objectFormat = "sha1"
+
+// command starts a request of version 2. A capability that the server did not offer must not be used.
+func (r *Remote) command(name string) *packetWriter {
 	request := &packetWriter{}
 	request.line("command=%s", name)
-	request.line("agent=cluster-manager")
-	request.line("object-format=sha1")
+	for _, capability := range []struct{ name, value string }{{"agent", "cluster-manager"}, {"object-format", objectFormat}} {
+		if _, offered := r.capabilities[capability.name]; offered {
+			request.line("%s=%s", capability.name, capability.value)
+		}
+	}
 	request.delimiter()
 	return request
+}
+
+// lister yields the branches whose names start with prefix, until yield returns false.
+type lister func(ctx context.Context, prefix string, yield func(branch) bool) error
+
+// lister asks version 2 at each call, and version 0 once, now, as it lists everything.
+func (r *Remote) lister(ctx context.Context) (lister, error) {
+	if r.way != WayVersion0 {
+		return r.branches, nil
+	}
+	said := r.first.Swap(nil)
+	if said == nil {
+		again, _, err := r.advertisement(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if again.version != 0 {
+			return nil, r.wrap("reading the refs", errors.New("the server answers by another protocol version than before"))
+		}
+		said = &again
+	}
+	return func(_ context.Context, prefix string, yield func(branch) bool) error {
+		for _, one := range said.branches {
+			if strings.HasPrefix(one.name, prefix) && !yield(one) {
+				break
+			}
+		}
+		return nil
+	}, nil
 }
 
 // Branch reads the commit of the branch. Names that merely start with it do not count. Error: ErrBranchNotFound,
 // wrapped with the name.
 func (r *Remote) Branch(ctx context.Context, name string) (Hash, error) {
 	var found Hash
-	err := r.branches(ctx, name, func(branch string, hash Hash) bool {
-		if branch == name {
-			found = hash
+	list, err := r.lister(ctx)
+	if err != nil {
+		return found, err
+	}
+	err = list(ctx, name, func(one branch) bool {
+		if one.name == name {
+			found = one.hash
 		}
-		return branch != name
+		return one.name != name
 	})
 	if err == nil && found.IsZero() {
 		err = fmt.Errorf("repository %s: branch %s: %w", r.name, name, ErrBranchNotFound)
+	}
+	if err == nil {
+		r.tips.Store(found, true)
 	}
 	return found, err
 }
 
 // Find reads the commit of a branch that may not exist (zero), and the name of a branch that keeps it from being
 // created, as a and a/b exclude each other ("": none). It costs one request, and for an absent branch one for each
-// level of its name until a sibling is seen.
+// level of its name until a sibling is seen; by version 0 one in any case.
 func (r *Remote) Find(ctx context.Context, name string) (found Hash, clash string, err error) {
-	err = r.branches(ctx, name, func(branch string, hash Hash) bool {
+	list, err := r.lister(ctx)
+	if err != nil {
+		return found, "", err
+	}
+	err = list(ctx, name, func(one branch) bool {
 		switch {
-		case branch == name:
-			found = hash
-		case strings.HasPrefix(branch, name+"/"):
-			clash = branch
+		case one.name == name:
+			found = one.hash
+		case strings.HasPrefix(one.name, name+"/"):
+			clash = one.name
 		}
 		return found.IsZero() && clash == ""
 	})
+	if !found.IsZero() {
+		r.tips.Store(found, true)
+	}
 	if err != nil || !found.IsZero() || clash != "" {
 		return found, clash, err
 	}
 	for parent := path.Dir(name); parent != "."; parent = path.Dir(parent) {
 		sibling := false
-		err = r.branches(ctx, parent, func(branch string, _ Hash) bool {
-			if branch == parent {
-				clash = branch
+		err = list(ctx, parent, func(one branch) bool {
+			if one.name == parent {
+				clash = one.name
 			}
 			// A branch below the parent proves that neither it nor what is above it is a branch.
-			sibling = strings.HasPrefix(branch, parent+"/")
+			sibling = strings.HasPrefix(one.name, parent+"/")
 			return clash == "" && !sibling
 		})
 		if err != nil || clash != "" || sibling {
@@ -71,10 +120,10 @@ func (r *Remote) Find(ctx context.Context, name string) (found Hash, clash strin
 	return Hash{}, clash, err
 }
 
-// branches reads the branches whose names start with prefix, until yield returns false.
-func (r *Remote) branches(ctx context.Context, prefix string, yield func(branch string, hash Hash) bool) error {
+// branches is version 2's lister.
+func (r *Remote) branches(ctx context.Context, prefix string, yield func(branch) bool) error {
 	doing := "reading branch " + prefix
-	request := command("ls-refs")
+	request := r.command("ls-refs")
 	request.line("ref-prefix %s%s", heads, prefix)
 	request.flush()
 	body, err := r.post(ctx, uploadPack, doing, request.Bytes(), maxRefsBytes)
@@ -82,30 +131,40 @@ func (r *Remote) branches(ctx context.Context, prefix string, yield func(branch 
 		return err
 	}
 	defer body.Close()
-	packets := newPacketReader(body)
+	if err := readRefs(newPacketReader(body), yield); err != nil {
+		return r.wrap(doing, err)
+	}
+	return nil
+}
+
+// readRefs yields the branches of an answer to ls-refs.
+func readRefs(packets *packetReader, yield func(branch) bool) error {
 	for {
 		text, ok, err := packets.line()
 		if errors.Is(err, io.EOF) {
 			err = errRefused
 		}
+		if err != nil || !ok {
+			return err
+		}
+		one, isBranch, err := readRef(text)
 		if err != nil {
-			return r.wrap(doing, err)
+			return err
 		}
-		if !ok {
-			return nil
-		}
-		identifier, ref, _ := strings.Cut(text, " ")
-		ref, _, _ = strings.Cut(ref, " ")
-		branch, isBranch := strings.CutPrefix(ref, heads)
-		if !isBranch {
-			continue
-		}
-		hash, err := ParseHash(identifier)
-		if err != nil {
-			return r.wrap(doing, err)
-		}
-		if !yield(branch, hash) {
+		if isBranch && !yield(one) {
 			return nil
 		}
 	}
+}
+
+// readRef reads "<hash> <ref>" and what may follow behind a space. Refs that are no branches are passed over unread.
+func readRef(text string) (one branch, isBranch bool, err error) {
+	identifier, ref, _ := strings.Cut(text, " ")
+	ref, _, _ = strings.Cut(ref, " ")
+	name, isBranch := strings.CutPrefix(ref, heads)
+	if !isBranch {
+		return branch{}, false, nil
+	}
+	hash, err := ParseHash(identifier)
+	return branch{name: name, hash: hash}, err == nil, err
 }

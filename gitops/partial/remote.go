@@ -1,13 +1,14 @@
 package partial
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
@@ -31,16 +32,26 @@ type Remote struct {
 	// Objects holds what was fetched and what is to be pushed.
 	Objects *Store
 
-	name     string
-	base     *url.URL
-	token    clustermanager.Secret
-	client   *http.Client
+	name   string
+	base   *url.URL
+	token  clustermanager.Secret
+	client *http.Client
+
+	way          Way
+	capabilities map[string]string
+	// first is the advertisement of Dial, until its refs are used: later they may be old.
+	first atomic.Pointer[advertisement]
+	// held is the first commit that was fetched whole, tips are the commits that branches were seen at.
+	held atomic.Pointer[Hash]
+	tips sync.Map
+
 	requests atomic.Int64
 	down, up atomic.Int64
 }
 
-// Stats is what a Remote has cost so far. The bytes are of bodies, after HTTP's own decompression.
+// Stats is what a Remote has cost so far, and by which way. The bytes are of bodies, after HTTP's own decompression.
 type Stats struct {
+	Way       Way
 	Requests  int
 	BytesDown int64
 	BytesUp   int64
@@ -48,12 +59,12 @@ type Stats struct {
 
 // Stats returns the requests and bytes so far.
 func (r *Remote) Stats() Stats {
-	return Stats{Requests: int(r.requests.Load()), BytesDown: r.down.Load(), BytesUp: r.up.Load()}
+	return Stats{Way: r.way, Requests: int(r.requests.Load()), BytesDown: r.down.Load(), BytesUp: r.up.Load()}
 }
 
 // Dial asks the repository for its capabilities. It follows a renamed repository on the same host. Errors: a
 // *clustermanager.Refusal where the address may not be spoken to, where the account may not read, and where the server
-// lacks version 2, filters or SHA-1.
+// lacks shallow fetches or SHA-1, or has too many refs to list them all.
 func Dial(ctx context.Context, options Options) (*Remote, error) {
 	base, err := parseURL(options.URL)
 	if err != nil {
@@ -66,13 +77,15 @@ func Dial(ctx context.Context, options Options) (*Remote, error) {
 		token:   options.Token,
 	}
 	remote.client = &http.Client{Transport: options.Transport, CheckRedirect: remote.checkRedirect}
-	capabilities, err := remote.advertisement(ctx)
+	said, moved, err := remote.advertisement(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := remote.require(capabilities); err != nil {
+	remote.base, remote.capabilities = moved, said.capabilities
+	if remote.way, err = remote.choose(said); err != nil {
 		return nil, err
 	}
+	remote.first.Store(&said)
 	return remote, nil
 }
 
@@ -99,28 +112,22 @@ func isLoopback(host string) bool {
 	return host == "localhost" || address != nil && address.IsLoopback()
 }
 
-// require checks the advertised capabilities of version 2.
-func (r *Remote) require(capabilities []string) error {
-	if len(capabilities) == 0 || capabilities[0] != "version 2" {
-		return clustermanager.Refuse("repository %s: the server does not speak git's protocol version 2, which this build needs: update the git server", r.name)
+// choose takes the best way that the server offers.
+func (r *Remote) choose(said advertisement) (Way, error) {
+	if format := cmp.Or(said.capabilities["object-format"], objectFormat); format != objectFormat {
+		return "", clustermanager.Refuse("repository %s: its object format is %s, this build knows %s alone: use a repository with %s objects", r.name, r.clean(format), objectFormat, objectFormat)
 	}
-	fetch, format := "", "sha1"
-	for _, capability := range capabilities {
-		key, value, _ := strings.Cut(capability, "=")
-		switch key {
-		case "fetch":
-			fetch = value
-		case "object-format":
-			format = value
-		}
+	switch {
+	case !said.has("shallow"):
+		return "", clustermanager.Refuse("repository %s: the server does not offer shallow clones (the capability shallow), which this build needs: update the git server", r.name)
+	case said.version == 0 && !said.has(sideBand):
+		return "", clustermanager.Refuse("repository %s: the server does not offer the capability %s, which this build needs: update the git server", r.name, sideBand)
+	case said.version == 0:
+		return WayVersion0, nil
+	case !said.has("filter"):
+		return WayShallow, nil
 	}
-	if !slices.Contains(strings.Fields(fetch), "filter") {
-		return clustermanager.Refuse("repository %s: the server does not offer partial clones (the capability filter), which this build needs: set uploadpack.allowFilter there", r.name)
-	}
-	if format != "sha1" {
-		return clustermanager.Refuse("repository %s: its object format is %s, this build knows sha1 alone: use a repository with sha1 objects", r.name, r.clean(format))
-	}
-	return nil
+	return WayPartial, nil
 }
 
 // checkRedirect follows the redirect of a renamed repository, never to another host, and never for a POST, which would

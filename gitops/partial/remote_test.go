@@ -93,18 +93,28 @@ func TestDialAnswers(t *testing.T) {
 		{"404", status(404, ""), clustermanager.ReasonRefused, "it does not exist for this account: the GitHub App must be installed on the repository"},
 		{"500", status(500, "oops"), clustermanager.ReasonError, "reading the server's capabilities: HTTP status 500 Internal Server Error (the host says: oops)"},
 		{"web page", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, clustermanager.ReasonRefused, "no git server that this build can speak to"},
-		{"version 0", advertisement("001e# service=git-upload-pack\n0000" + "003d" + strings.Repeat("a", 40) + " refs/heads/main\n" + "0000"), clustermanager.ReasonRefused, "does not speak git's protocol version 2"},
-		{"no filter", advertisement("000eversion 2\n0012fetch=shallow\n0000"), clustermanager.ReasonRefused, "set uploadpack.allowFilter"},
+		{"version 0 not shallow", advertisement("001e# service=git-upload-pack\n0000" + "004a" + strings.Repeat("a", 40) + " refs/heads/main\x00side-band-64k" + "0000"), clustermanager.ReasonRefused, "does not offer shallow clones"},
+		{"version 0 without bands", advertisement("001e# service=git-upload-pack\n0000" + "0044" + strings.Repeat("a", 40) + " refs/heads/main\x00shallow" + "0000"), clustermanager.ReasonRefused, "does not offer the capability side-band-64k"},
+		{"version 0 cut", advertisement("001e# service=git-upload-pack\n0000" + "0044" + strings.Repeat("a", 40) + " refs/heads/main\x00shallow"), clustermanager.ReasonError, "unexpected EOF"},
+		{"version 0 wrong hash", advertisement("001e# service=git-upload-pack\n0000" + "0044" + strings.Repeat("x", 40) + " refs/heads/main\x00shallow" + "0000"), clustermanager.ReasonError, "is no object name"},
+		{"version 0 sha256", advertisement("001e# service=git-upload-pack\n0000" + "007f" + strings.Repeat("a", 64) + " refs/heads/main\x00shallow side-band-64k object-format=sha256" + "0000"), clustermanager.ReasonRefused, "its object format is sha256"},
+		{"version 1 cut", advertisement("001e# service=git-upload-pack\n0000" + "000eversion 1\n"), clustermanager.ReasonError, "unexpected EOF"},
+		{"no version", advertisement("0015once upon a time\n"), clustermanager.ReasonError, "neither a version nor a ref"},
+		{"not shallow", advertisement("000eversion 2\n0011fetch=filter\n0000"), clustermanager.ReasonRefused, "does not offer shallow clones"},
 		{"sha256", advertisement("000eversion 2\n0011fetch=filter\n0019object-format=sha256\n0000"), clustermanager.ReasonRefused, "its object format is sha256"},
 		{"cut", advertisement("000eversion 2\n"), clustermanager.ReasonError, "unexpected EOF"},
 		{"endless", func(w http.ResponseWriter, r *http.Request) {
-			advertisement("")(w, r)
-			for range 10_000 {
-				if _, err := io.WriteString(w, "0010abcdefghijk\n"); err != nil {
-					return
-				}
-			}
+			advertisement("000eversion 2\n")(w, r)
+			repeat(w, "0010abcdefghijk\n")
 		}, clustermanager.ReasonError, "longer than any that is expected"},
+		{"endless flushes", func(w http.ResponseWriter, r *http.Request) {
+			advertisement("")(w, r)
+			repeat(w, strings.Repeat("0000", 1000))
+		}, clustermanager.ReasonError, "longer than any that is expected"},
+		{"endless refs", func(w http.ResponseWriter, r *http.Request) {
+			advertisement("0044"+strings.Repeat("a", 40)+" refs/heads/main\x00shallow")(w, r)
+			repeat(w, strings.Repeat("003d"+strings.Repeat("a", 40)+" refs/heads/topic", 100))
+		}, clustermanager.ReasonRefused, "the server lists all its refs unasked, and they are more than the 8 MiB that are read: let it speak git's protocol version 2"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -116,6 +126,15 @@ func TestDialAnswers(t *testing.T) {
 			}
 			mustNotLeak(t, err)
 		})
+	}
+}
+
+// repeat writes until the reader goes away.
+func repeat(w io.Writer, text string) {
+	for {
+		if _, err := io.WriteString(w, text); err != nil {
+			return
+		}
 	}
 }
 

@@ -64,9 +64,7 @@ func NewStore() *Store {
 
 // Has says whether the object is here.
 func (s *Store) Has(hash Hash) bool {
-	s.mutex.RLock()
-	defer s.mutex.RUnlock()
-	_, here := s.objects[hash]
+	_, here := s.any(hash)
 	return here
 }
 
@@ -172,10 +170,15 @@ func (s *Store) add(objects []object) {
 	}
 }
 
-func (s *Store) get(hash Hash, kind plumbing.ObjectType) (object, error) {
+func (s *Store) any(hash Hash) (object, bool) {
 	s.mutex.RLock()
 	defer s.mutex.RUnlock()
 	one, here := s.objects[hash]
+	return one, here
+}
+
+func (s *Store) get(hash Hash, kind plumbing.ObjectType) (object, error) {
+	one, here := s.any(hash)
 	switch {
 	case !here:
 		return object{}, fmt.Errorf("%s %s: not fetched", kind, hash)

@@ -25,6 +25,7 @@ type Server struct {
 	backend string
 	mutex   sync.Mutex
 	counts  map[string]int
+	old     bool
 	before  func(w http.ResponseWriter, r *http.Request) (handled bool)
 }
 
@@ -66,6 +67,13 @@ func (s *Server) Before(handle func(w http.ResponseWriter, r *http.Request) bool
 	s.before = handle
 }
 
+// Age makes the server one that knows version 0 of the protocol alone.
+func (s *Server) Age() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.old = true
+}
+
 // Count is the number of requests so far whose path ends in the suffix, such as "git-receive-pack".
 func (s *Server) Count(suffix string) int {
 	s.mutex.Lock()
@@ -87,6 +95,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Serve answers with git itself, past Before.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request) {
+	s.mutex.Lock()
+	if s.old {
+		r = r.Clone(r.Context())
+		r.Header.Del("Git-Protocol")
+	}
+	s.mutex.Unlock()
 	handler := cgi.Handler{
 		Path:   s.backend,
 		Env:    append(environment(), "GIT_PROJECT_ROOT="+s.root, "GIT_HTTP_EXPORT_ALL=1", "GIT_PROTOCOL="+r.Header.Get("Git-Protocol")),
