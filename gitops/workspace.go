@@ -102,3 +102,13 @@ func (w *Workspace) Head(ctx context.Context, branch string) (fs.FS, error) {
 
 // Stats is what the workspace has cost so far.
 func (w *Workspace) Stats() partial.Stats { return w.remote.Stats() }
+
+// Warnings say what the repository's administrator could mend, a sentence each; they do not change from call to call.
+func (w *Workspace) Warnings() []string {
+	advice := w.Stats().Way.Advice()
+	if advice == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("the git server of %s sends whole branches alone, so every file of branch %s was fetched, where a few would do: %s",
+		w.repository.FullName(), w.repository.Branch, advice)}
+}

@@ -94,7 +94,7 @@ func (t *Tools) carryOut(ctx context.Context, call Call, change change, result c
 	for _, object := range render.Objects(change.plan, commit.target) {
 		result.Manifests = append(result.Manifests, object.Object)
 	}
-	result.Warnings = append(result.Warnings, commit.warnings...)
+	result.Warnings = slices.Concat(result.Warnings, commit.warnings, commit.workspace.Warnings())
 	result.Commit, result.NextStep = commit.answer()
 	return result, nil
 }

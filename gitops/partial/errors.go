@@ -89,11 +89,14 @@ func (r *Remote) clean(words string) string {
 	return text
 }
 
-// wholeWaysOut are what lets a server send less than whole branches.
-var wholeWaysOut = map[Way]string{
+// advice is what lets a server send less than whole branches.
+var advice = map[Way]string{
 	WayShallow:  "set uploadpack.allowFilter on the git server",
 	WayVersion0: "let the git server speak protocol version 2, and set uploadpack.allowFilter there",
 }
+
+// Advice is what is to be done so that single objects can be fetched; "" for WayPartial, where they are.
+func (w Way) Advice() string { return advice[w] }
 
 // fetchError is the error of a fetch whose answer could not be read. Where whole branches are fetched, one that is too
 // large is nothing unexpected: it is refused, with the limit.
@@ -106,9 +109,8 @@ func (r *Remote) fetchError(doing string, err error) error {
 	case errors.Is(err, errTooLong):
 		limit = mebibytes(maxPackBytes) + " packed"
 	}
-	wayOut, whole := wholeWaysOut[r.way]
-	if limit == "" || !whole {
+	if limit == "" || r.way == WayPartial {
 		return r.wrap(doing, err)
 	}
-	return clustermanager.Refuse("repository %s: the git server sends whole branches alone, and this one is over the limit of %s that is taken into memory: %s", r.name, limit, wayOut)
+	return clustermanager.Refuse("repository %s: the git server sends whole branches alone, and this one is over the limit of %s that is taken into memory: %s", r.name, limit, r.way.Advice())
 }

@@ -66,7 +66,8 @@ func (r *Remote) fetchSingle(ctx context.Context, doing string, asked demand) er
 }
 
 // fetchWhole brings commits with all they hold, and depth levels of history where something is held already. Only the
-// commits that branches are at are asked for by name, since servers may refuse others.
+// commits that branches are at are asked for by name, since servers may refuse others. Error: ErrStale, wrapped, for a
+// commit that is not below those.
 func (r *Remote) fetchWhole(ctx context.Context, doing string, depth int, commits ...Hash) error {
 	if len(r.Objects.missing(commits)) == 0 {
 		return nil
@@ -83,12 +84,14 @@ func (r *Remote) fetchWhole(ctx context.Context, doing string, depth int, commit
 	if len(asked.wants) == 0 {
 		asked.wants = commits
 	}
-	err := r.fetch(ctx, doing, asked)
-	if err == nil {
-		r.held.CompareAndSwap(nil, &commits[0])
-		err = r.leftOut(doing, commits)
+	if err := r.fetch(ctx, doing, asked); err != nil {
+		return err
 	}
-	return err
+	r.held.CompareAndSwap(nil, &asked.wants[0])
+	if absent := r.Objects.missing(commits); len(absent) > 0 {
+		return r.wrap(doing, fmt.Errorf("commit %s is on no branch as it was read: %w", absent[0], ErrStale))
+	}
+	return nil
 }
 
 // fetch asks for the wants and keeps the pack's objects. No wants: no request.
