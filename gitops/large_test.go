@@ -47,8 +47,8 @@ func TestLargeRepository(t *testing.T) {
 	}
 	stats := workspace.Stats()
 	t.Logf("%d files: %+v", len(files), stats)
-	if len(files) != 10_000 || stats.BytesDown > 64<<10 || stats.Requests > 12 || stats.BytesUp > 64<<10 {
-		t.Errorf("%d files: %+v, allowed are 64 KB and 12 requests", len(files), stats)
+	if len(files) != 10_000 || stats.BytesDown > 64<<10 || stats.Requests > 11 || stats.BytesUp > 64<<10 {
+		t.Errorf("%d files: %+v, allowed are 64 KB and 11 requests", len(files), stats)
 	}
 	if count := server.Count("git-receive-pack"); count != 1 {
 		t.Errorf("%d pushes", count)

@@ -20,9 +20,9 @@ import (
 const (
 	mostBytesDown = 64 << 10
 	mostAPICalls  = 5
-	// mostGitRequests: capabilities, branch, commit, six levels of trees, two rounds of files, the new branch and, level
-	// by level, the names that could clash with it, the push.
-	mostGitRequests = 15
+	// mostGitRequests: capabilities, branch, commit, six levels of trees, two rounds of files, the new branch with what is
+	// beside it, the folder above where nothing is, the push.
+	mostGitRequests = 14
 )
 
 // meter counts what crosses the network: requests by kind, and the bytes of git's answers.

@@ -14,8 +14,9 @@ const (
 	maxReportBytes = 1 << 20
 	// maxWordsBytes bounds what of a server's words goes into an error.
 	maxWordsBytes = 2 << 10
-	// maxRestBytes is how much of an answer that is of no more use is read before its connection is given up.
-	maxRestBytes = 4 << 10
+	// maxRestBytes is how much of an answer that is of no more use is read before its connection is given up: a new
+	// connection costs more.
+	maxRestBytes = 64 << 10
 	// maxRedirects is how many redirects of info/refs are followed: a renamed repository takes one.
 	maxRedirects = 5
 )

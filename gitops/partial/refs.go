@@ -81,43 +81,39 @@ func (r *Remote) Branch(ctx context.Context, name string) (Hash, error) {
 }
 
 // Find reads the commit of a branch that may not exist (zero), and the name of a branch that keeps it from being
-// created, as a and a/b exclude each other ("": none). It costs one request, and for an absent branch one for each
-// level of its name until a sibling is seen; by version 0 one in any case.
+// created, as a and a/b exclude each other ("": none). It costs one request, which lists the branches beside the name in
+// its folder, and for an absent branch one for each folder above until one holds a branch; by version 0 one in any case.
 func (r *Remote) Find(ctx context.Context, name string) (found Hash, clash string, err error) {
 	list, err := r.lister(ctx)
 	if err != nil {
 		return found, "", err
 	}
-	err = list(ctx, name, func(one branch) bool {
-		switch {
-		case one.name == name:
-			found = one.hash
-		case strings.HasPrefix(one.name, name+"/"):
-			clash = one.name
+	prefix := name
+	for parent := path.Dir(name); ; parent = path.Dir(parent) {
+		if parent != "." {
+			prefix = parent
 		}
-		return found.IsZero() && clash == ""
-	})
-	if !found.IsZero() {
-		r.tips.Store(found, true)
-	}
-	if err != nil || !found.IsZero() || clash != "" {
-		return found, clash, err
-	}
-	for parent := path.Dir(name); parent != "."; parent = path.Dir(parent) {
 		sibling := false
-		err = list(ctx, parent, func(one branch) bool {
-			if one.name == parent {
+		err = list(ctx, prefix, func(one branch) bool {
+			switch {
+			case one.name == name:
+				found = one.hash
+			case one.name == parent, strings.HasPrefix(one.name, name+"/"):
 				clash = one.name
+			case strings.HasPrefix(one.name, parent+"/"):
+				// It proves that neither the parent nor what is above it is a branch.
+				sibling = true
 			}
-			// A branch below the parent proves that neither it nor what is above it is a branch.
-			sibling = strings.HasPrefix(one.name, parent+"/")
-			return clash == "" && !sibling
+			return found.IsZero() && clash == ""
 		})
-		if err != nil || clash != "" || sibling {
+		if err != nil || !found.IsZero() || clash != "" || sibling || !strings.Contains(parent, "/") {
 			break
 		}
 	}
-	return Hash{}, clash, err
+	if !found.IsZero() {
+		r.tips.Store(found, true)
+	}
+	return found, clash, err
 }
 
 // branches is version 2's lister.

@@ -223,15 +223,15 @@ func TestBranches(t *testing.T) {
 	}{
 		{"main", "", true, 1},
 		{"new", "", false, 1},
-		{"top/new", "top", false, 2},
-		{"top/a/b", "top", false, 3},
+		{"top/new", "top", false, 1},
+		{"top/a/b", "top", false, 2},
 		{"deep", "deep/er/one", false, 1},
 		{"deep/er", "deep/er/one", false, 1},
-		{"deep/er/two", "", false, 2},
-		{"deep/er/one/two", "deep/er/one", false, 2},
-		{"deep/new/two", "", false, 3},
-		{"main/x", "main", false, 2},
-		{"mai/x", "", false, 2},
+		{"deep/er/two", "", false, 1},
+		{"deep/er/one/two", "deep/er/one", false, 1},
+		{"deep/new/two", "", false, 2},
+		{"main/x", "main", false, 1},
+		{"mai/x", "", false, 1},
 	}
 	for _, test := range tests {
 		before := remote.Stats().Requests
