@@ -117,8 +117,5 @@ func FuzzPacketReader(f *testing.F) {
 		}
 		bands := &bandReader{packets: newPacketReader(bytes.NewReader(input))}
 		_, _ = io.Copy(io.Discard, bands)
-		_, _ = readFetch(newPacketReader(bytes.NewReader(input)), WayPartial, nil)
-		_, _ = readAdvertisement(newPacketReader(bytes.NewReader(input)))
-		_, _, _ = readStatus(newPacketReader(bytes.NewReader(input)), "main")
 	})
 }
