@@ -83,7 +83,7 @@ func TestFallbackProposes(t *testing.T) {
 func TestFallbackProposesAgain(t *testing.T) {
 	inWholeWays(t, func(t *testing.T, d *desk, _ partial.Way, opening int) {
 		first := d.mustPropose(pool())
-		keep := func(why string) {
+		keep := func(why string, requests int) {
 			t.Helper()
 			d.quiet(func() {
 				workspace := open(t, d.repository)
@@ -92,17 +92,17 @@ func TestFallbackProposesAgain(t *testing.T) {
 				if err != nil || outcome.Decision != gitops.DecisionKeep || outcome.PullRequest.Number != first.PullRequest.Number {
 					t.Errorf("%s: %+v, %v", why, outcome, err)
 				}
-				if stats := workspace.Stats(); stats.Requests != opening+2 {
-					t.Errorf("%s: %d requests, want the branch's name and its commits beside the opening", why, stats.Requests)
+				if stats := workspace.Stats(); stats.Requests != opening+requests {
+					t.Errorf("%s: %d requests, want %d for the branch's name, its commits and where it starts", why, stats.Requests, opening+requests)
 				}
 			})
 		}
-		keep("the same plan")
+		keep("the same plan", 2)
 		d.repository.Commit("main", "", "elsewhere", gitserver.Change{"clusters/wc2/other.yaml": "other"})
 		d.repository.Commit("main", "", "again", gitserver.Change{"clusters/wc2/other.yaml": gitserver.Removed})
-		keep("the base moved elsewhere")
+		keep("the base moved elsewhere", 3)
 		d.repository.Git("update-ref", "refs/heads/"+branch, d.merge(branch, "main"))
-		keep("a person brought the branch up to date")
+		keep("a person brought the branch up to date", 2)
 
 		workspace := open(t, d.repository)
 		head, err := workspace.Head(t.Context(), branch)

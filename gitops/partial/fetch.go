@@ -12,24 +12,23 @@ import (
 var errRefused = errors.New("the server refused the request without saying why (an empty answer)")
 
 // FetchCommit brings a commit without its history, and its root tree. A server that knows no filters sends all that the
-// commit holds, once; of a later commit it sends the difference, and that of its parents, which a server of version 0
-// does not give by name.
+// commit holds, and of a later commit the difference.
 func (r *Remote) FetchCommit(ctx context.Context, commit Hash) error {
 	const doing = "fetching a commit"
 	if r.way == WayPartial {
 		return r.fetch(ctx, doing, demand{wants: []Hash{commit}, depth: 1, filter: "tree:1"})
 	}
-	return r.fetchWhole(ctx, doing, 2, commit)
+	return r.fetchWhole(ctx, doing, commit)
 }
 
-// FetchCommits brings commits alone, without trees. What is here already is not asked for. Without filters it is as
-// FetchCommit, with the parents of all.
+// FetchCommits brings commits alone, without trees (without filters as FetchCommit). What is here already is not asked
+// for.
 func (r *Remote) FetchCommits(ctx context.Context, commits ...Hash) error {
 	const doing = "fetching commits"
 	if r.way == WayPartial {
 		return r.fetch(ctx, doing, demand{wants: r.Objects.missing(commits), depth: 1, filter: "tree:0"})
 	}
-	return r.fetchWhole(ctx, doing, len(commits)+1, commits...)
+	return r.fetchWhole(ctx, doing, commits...)
 }
 
 // FetchTrees brings single trees, many in one request. What is here already is not asked for.
@@ -50,7 +49,7 @@ func (r *Remote) FetchBlobs(ctx context.Context, blobs ...Hash) error {
 // demand is one request for objects.
 type demand struct {
 	wants []Hash
-	// depth is how many levels of history come with commits, filter what is left out.
+	// depth is how many levels of history come with commits (0: not asked), filter what is left out ("": nothing).
 	depth  int
 	filter string
 	// held is a commit that is here with all it holds; nil for none.
@@ -65,33 +64,14 @@ func (r *Remote) fetchSingle(ctx context.Context, doing string, asked demand) er
 	return r.leftOut(doing, asked.wants)
 }
 
-// fetchWhole brings commits with all they hold, and depth levels of history where something is held already. Only the
-// commits that branches are at are asked for by name, since servers may refuse others. Error: ErrStale, wrapped, for a
-// commit that is not below those.
-func (r *Remote) fetchWhole(ctx context.Context, doing string, depth int, commits ...Hash) error {
-	if len(r.Objects.missing(commits)) == 0 {
-		return nil
+// fetchWhole brings commits with all they hold, less what the first one holds that was fetched so.
+func (r *Remote) fetchWhole(ctx context.Context, doing string, commits ...Hash) error {
+	wants := r.Objects.missing(commits)
+	err := r.fetch(ctx, doing, demand{wants: wants, depth: 1, held: r.held.Load()})
+	if err == nil && len(wants) > 0 {
+		r.held.CompareAndSwap(nil, &wants[0])
 	}
-	asked := demand{depth: depth, held: r.held.Load()}
-	if asked.held == nil {
-		asked.depth = 1
-	}
-	for _, commit := range commits {
-		if _, isTip := r.tips.Load(commit); isTip {
-			asked.wants = append(asked.wants, commit)
-		}
-	}
-	if len(asked.wants) == 0 {
-		asked.wants = commits
-	}
-	if err := r.fetch(ctx, doing, asked); err != nil {
-		return err
-	}
-	r.held.CompareAndSwap(nil, &asked.wants[0])
-	if absent := r.Objects.missing(commits); len(absent) > 0 {
-		return r.wrap(doing, fmt.Errorf("commit %s is on no branch as it was read: %w", absent[0], ErrStale))
-	}
-	return nil
+	return err
 }
 
 // fetch asks for the wants and keeps the pack's objects. No wants: no request.

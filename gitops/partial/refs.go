@@ -74,9 +74,6 @@ func (r *Remote) Branch(ctx context.Context, name string) (Hash, error) {
 	if err == nil && found.IsZero() {
 		err = fmt.Errorf("repository %s: branch %s: %w", r.name, name, ErrBranchNotFound)
 	}
-	if err == nil {
-		r.tips.Store(found, true)
-	}
 	return found, err
 }
 
@@ -109,9 +106,6 @@ func (r *Remote) Find(ctx context.Context, name string) (found Hash, clash strin
 		if err != nil || !found.IsZero() || clash != "" || sibling || !strings.Contains(parent, "/") {
 			break
 		}
-	}
-	if !found.IsZero() {
-		r.tips.Store(found, true)
 	}
 	return found, clash, err
 }

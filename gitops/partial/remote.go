@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
@@ -41,9 +40,8 @@ type Remote struct {
 	capabilities map[string]string
 	// first is the advertisement of Dial, until its refs are used: later they may be old.
 	first atomic.Pointer[advertisement]
-	// held is the first commit that was fetched whole, tips are the commits that branches were seen at.
+	// held is the first commit that was fetched with all it holds.
 	held atomic.Pointer[Hash]
-	tips sync.Map
 
 	requests atomic.Int64
 	down, up atomic.Int64

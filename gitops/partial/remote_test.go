@@ -103,9 +103,9 @@ func TestDialAnswers(t *testing.T) {
 		{"not shallow", advertisement("000eversion 2\n0011fetch=filter\n0000"), clustermanager.ReasonRefused, "does not offer shallow clones"},
 		{"sha256", advertisement("000eversion 2\n0011fetch=filter\n0019object-format=sha256\n0000"), clustermanager.ReasonRefused, "its object format is sha256"},
 		{"cut", advertisement("000eversion 2\n"), clustermanager.ReasonError, "unexpected EOF"},
-		{"endless", func(w http.ResponseWriter, r *http.Request) {
+		{"many capabilities", func(w http.ResponseWriter, r *http.Request) {
 			advertisement("000eversion 2\n")(w, r)
-			repeat(w, "0010abcdefghijk\n")
+			_, _ = io.WriteString(w, strings.Repeat("0010abcdefghijk\n", 10_000)+"0000")
 		}, clustermanager.ReasonError, "longer than any that is expected"},
 		{"endless flushes", func(w http.ResponseWriter, r *http.Request) {
 			advertisement("")(w, r)
@@ -134,6 +134,31 @@ func repeat(w io.Writer, text string) {
 	for {
 		if _, err := io.WriteString(w, text); err != nil {
 			return
+		}
+	}
+}
+
+// TestCapabilitiesAreOffered holds that a server is not told what it does not know, which it would refuse.
+func TestCapabilitiesAreOffered(t *testing.T) {
+	for offered, want := range map[string]string{
+		"":                                      "0014command=ls-refs\n0001001fref-prefix refs/heads/main\n0000",
+		"000cagent=x\n0017object-format=sha1\n": "0014command=ls-refs\n001aagent=cluster-manager\n0017object-format=sha1\n0001001fref-prefix refs/heads/main\n0000",
+	} {
+		asked := ""
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
+				_, _ = io.WriteString(w, "000eversion 2\n0019fetch=shallow filter\n"+offered+"0000")
+				return
+			}
+			body, _ := io.ReadAll(r.Body)
+			asked = string(body)
+			_, _ = io.WriteString(w, "0000")
+		}))
+		_, err := dial(t, server.URL+"/acme/fleet.git").Branch(t.Context(), "main")
+		server.Close()
+		if !errors.Is(err, partial.ErrBranchNotFound) || asked != want {
+			t.Errorf("got %q (%v), want %q", asked, err, want)
 		}
 	}
 }
