@@ -19,8 +19,8 @@ import (
 // longestValue is how many characters of a caller's value an error repeats.
 const longestValue = 60
 
-// checkArguments holds raw arguments against a tool's input schema and returns them without null values, which count as
-// not given. All faults stand in one *clustermanager.InvalidArguments, in the order of their names.
+// checkArguments holds raw arguments against a tool's input schema and returns them with whole numbers written as such.
+// All faults stand in one *clustermanager.InvalidArguments, in the order of their names.
 func checkArguments(tool Tool, raw json.RawMessage) (json.RawMessage, error) {
 	if len(bytes.TrimSpace(raw)) == 0 || string(bytes.TrimSpace(raw)) == "null" {
 		raw = json.RawMessage("{}")
@@ -35,7 +35,6 @@ func checkArguments(tool Tool, raw json.RawMessage) (json.RawMessage, error) {
 	if !ok {
 		return nil, invalid(tool, []string{"the arguments are no JSON object"})
 	}
-	maps.DeleteFunc(object, func(_ string, value any) bool { return value == nil })
 	if faults := objectFaults("", object, tool.Input); len(faults) > 0 {
 		return nil, invalid(tool, faults)
 	}
@@ -67,11 +66,23 @@ func objectFaults(at string, object map[string]any, schema *jsonschema.Schema) [
 				}
 			}
 			faults = append(faults, valueFaults(join(at, name), object[name], property)...)
-		case schema.Properties != nil:
-			faults = append(faults, fmt.Sprintf("argument %s is unknown (known: %s)", short(join(at, name)), strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", ")))
+		case closed(schema):
+			faults = append(faults, fmt.Sprintf("argument %s is unknown (known: %s)", short(join(at, name)), names(schema)))
 		}
 	}
 	return faults
+}
+
+func names(schema *jsonschema.Schema) string {
+	if len(schema.Properties) == 0 {
+		return "none"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", ")
+}
+
+// closed says whether the schema allows its own properties alone.
+func closed(schema *jsonschema.Schema) bool {
+	return schema.AdditionalProperties != nil && schema.AdditionalProperties.Not != nil
 }
 
 func join(at, name string) string {
@@ -82,6 +93,10 @@ func join(at, name string) string {
 }
 
 func valueFaults(at string, value any, schema *jsonschema.Schema) []string {
+	// Read as "not given", a null dryRun would write.
+	if value == nil {
+		return []string{fmt.Sprintf("argument %s is null: leave it out", at)}
+	}
 	if !hasType(value, schema.Type) {
 		return []string{fmt.Sprintf("argument %s is no %s", at, schema.Type)}
 	}

@@ -2,7 +2,6 @@ package mcptools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -87,7 +86,7 @@ func (t *Tools) carryOut(ctx context.Context, call Call, change change, result c
 	}
 	commit := &proposal{tools: t, call: call, change: change, target: *change.survey.Target}
 	if err := commit.make(ctx); err != nil {
-		return result, commit.late(ctx, err)
+		return result, err
 	}
 	result.Mode, result.DryRun = change.mode, change.dryRun
 	result.Objects = []clustermanager.Change{}
@@ -105,8 +104,6 @@ type proposal struct {
 	call   Call
 	change change
 	target clustermanager.Target
-	// step is the one that runs, as progress names it.
-	step string
 
 	workspace *gitops.Workspace
 	forge     *forge.Client
@@ -118,15 +115,15 @@ type proposal struct {
 }
 
 func (p *proposal) make(ctx context.Context) error {
-	p.begin(stepFetch)
+	p.call.Progress(stepFetch)
 	if err := p.open(ctx); err != nil {
 		return err
 	}
-	p.begin(stepRender)
+	p.call.Progress(stepRender)
 	if err := p.stage(ctx); err != nil {
 		return err
 	}
-	p.begin(stepProve)
+	p.call.Progress(stepProve)
 	if err := p.prove(ctx); err != nil {
 		return err
 	}
@@ -135,23 +132,9 @@ func (p *proposal) make(ctx context.Context) error {
 		_, err = p.workspace.Prepare(ctx, p.forge, p.branch())
 		return err
 	}
-	p.begin(stepPropose)
+	p.call.Progress(stepPropose)
 	p.outcome, err = p.workspace.Propose(ctx, p.forge, p.proposal())
 	return err
-}
-
-func (p *proposal) begin(step string) {
-	p.step = step
-	p.call.Progress(step)
-}
-
-// late says of a call that ran out of its budget which step it was in and what the same call does again.
-func (p *proposal) late(ctx context.Context, err error) error {
-	if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() == nil {
-		return err
-	}
-	return fmt.Errorf("repository %s: the call's %s ran out in the step %q; the same call again goes on from what is there: %w",
-		p.target.Repository.FullName(), p.tools.options.Settings.CommitBudget, p.step, err)
 }
 
 // open reads the base and, beside it, who the person is on the forge.

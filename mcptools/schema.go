@@ -36,8 +36,7 @@ func schemaFor[T any]() (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// withoutNull takes the type "null" off pointers and slices: an answer leaves an absent value out, and an argument that
-// is null is read as one that was not given.
+// withoutNull takes the type "null" off pointers and slices: an answer leaves an absent value out, and so does a call.
 func withoutNull(schema *jsonschema.Schema) {
 	if schema == nil {
 		return
@@ -55,6 +54,15 @@ func withoutNull(schema *jsonschema.Schema) {
 
 func withEnum(values ...string) func(*jsonschema.Schema) {
 	return func(schema *jsonschema.Schema) { schema.Enum = stringEnum(values...).Enum }
+}
+
+func withPattern(pattern string) func(*jsonschema.Schema) {
+	return func(schema *jsonschema.Schema) { schema.Pattern = pattern }
+}
+
+// each adjusts the items of an array.
+func each(adjust func(*jsonschema.Schema)) func(*jsonschema.Schema) {
+	return func(schema *jsonschema.Schema) { adjust(schema.Items) }
 }
 
 // withDefault takes a default as JSON text.

@@ -1,8 +1,10 @@
 package mcptools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -66,11 +68,20 @@ Every call runs with the caller's own rights. A refusal says why and what to do 
 // Server returns the tools as an MCP server that speaks the newest revision of the protocol and the older ones.
 func (t *Tools) Server() *server.MCPServer {
 	mcpServer := server.NewMCPServer("cluster-manager", t.options.Version,
-		server.WithToolCapabilities(false), server.WithInstructions(instructions), server.WithRecovery())
+		server.WithToolCapabilities(false), server.WithInstructions(instructions), server.WithRecovery(), server.WithToolFilter(t.ordered))
 	for _, tool := range t.list {
 		mcpServer.AddTool(declaration(tool), t.handler(mcpServer, tool))
 	}
 	return mcpServer
+}
+
+// ordered puts the tools of a list into their own order; the library sorts them by name.
+func (t *Tools) ordered(_ context.Context, listed []mcp.Tool) []mcp.Tool {
+	position := func(listed mcp.Tool) int {
+		return slices.IndexFunc(t.list, func(tool Tool) bool { return tool.Name == listed.Name })
+	}
+	slices.SortFunc(listed, func(a, b mcp.Tool) int { return cmp.Compare(position(a), position(b)) })
+	return listed
 }
 
 // Handler returns the MCP endpoint over streamable HTTP, without session state.
@@ -123,7 +134,16 @@ func (t *Tools) answer(ctx context.Context, tool Tool, raw json.RawMessage, star
 	if err != nil {
 		return nil, err
 	}
-	return tool.Handle(ctx, Call{Caller: caller, Start: start, Now: t.options.Now(), Progress: report}, arguments)
+	var step string
+	call := Call{Caller: caller, Start: start, Now: t.options.Now(), Progress: func(name string) {
+		step = name
+		report(name)
+	}}
+	answer, err := tool.Handle(ctx, call, arguments)
+	if errors.Is(err, context.DeadlineExceeded) && step != "" {
+		return nil, fmt.Errorf("%s: the time of the call ran out in the step %q; the same call again goes on from what is there: %w", tool.Name, step, err)
+	}
+	return answer, err
 }
 
 func toolResult(result Result) *mcp.CallToolResult {

@@ -109,8 +109,8 @@ func callTool(ctx context.Context, tool string, arguments json.RawMessage, optio
 }
 
 func connect(ctx context.Context, options callOptions) (*mcptools.Client, func() error, error) {
-	if options.server != "" && options.snapshot != "" {
-		return nil, nil, errors.New("flags --server and --snapshot: only one can be answered; leave one out")
+	if options.server != "" && (options.snapshot != "" || options.keep != "" || options.now != "") {
+		return nil, nil, errors.New("flags --server and --snapshot, --keep or --now: a running server has its own; leave one side out")
 	}
 	if options.server != "" {
 		client, err := mcptools.Dial(ctx, options.server, version)

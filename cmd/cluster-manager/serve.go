@@ -112,13 +112,39 @@ func routes(opened *installation, options serveOptions) http.Handler {
 	ok := func(writer http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(writer, "ok") }
 	mux.HandleFunc("GET /healthz", ok)
 	mux.HandleFunc("GET /readyz", ok)
-	mux.Handle(options.path, http.MaxBytesHandler(opened.tools.Handler(options.path), options.maxRequestBytes))
+	mux.Handle(options.path, limited(opened.tools.Handler(options.path), options.maxRequestBytes))
 	// A page in a browser on this machine must not call tools as the snapshot's person.
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
+// limited refuses larger bodies by their announced length, and cuts those off that announce none.
+func limited(handler http.Handler, limit int64) http.Handler {
+	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		if request.ContentLength > limit {
+			http.Error(writer, fmt.Sprintf("the request has %d bytes, more than the %d that --max-request-bytes allows", request.ContentLength, limit), http.StatusRequestEntityTooLarge)
+			return
+		}
+		request.Body = http.MaxBytesReader(writer, request.Body, limit)
+		handler.ServeHTTP(writer, request)
+	})
+}
+
+// endStreams ends GET requests, which a client leaves open to listen, once the server stops.
+func endStreams(stop context.Context, handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		if request.Method == http.MethodGet {
+			ctx, cancel := context.WithCancel(request.Context())
+			defer context.AfterFunc(stop, cancel)()
+			defer cancel()
+			request = request.WithContext(ctx)
+		}
+		handler.ServeHTTP(writer, request)
+	})
+}
+
 func listenUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
+	// Listening streams end with the server; started calls are waited for.
+	server := &http.Server{Handler: endStreams(ctx, handler), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {

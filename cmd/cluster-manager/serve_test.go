@@ -171,3 +171,17 @@ func TestServeChecksItsFlags(t *testing.T) {
 		}
 	}
 }
+
+// A client reads the tools in the order of their use, not of their names.
+func TestToolsAreListedInTheirOrder(t *testing.T) {
+	endpoint, _ := startServer(t)
+	client, err := mcptools.Dial(t.Context(), endpoint, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	names, err := client.Tools(t.Context())
+	if err != nil || strings.Join(names, " ") != "get_info create_node_pool" {
+		t.Errorf("%v %v", names, err)
+	}
+}

@@ -103,7 +103,6 @@ func drawMember(text *strings.Builder, indent string, field member) {
 
 func drawList(text *strings.Builder, indent, name string, list []any) {
 	if len(list) == 0 {
-		fmt.Fprintf(text, "%s%s: none\n", indent, name)
 		return
 	}
 	if isTable(list) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -28,6 +29,8 @@ type installation struct {
 	forge   *localforge.Forge
 	tools   *mcptools.Tools
 	scratch string
+	// lock is the open file that keeps other processes out of a kept folder.
+	lock *os.File
 }
 
 // snapshotOptions say which folder stands for the installation, and where its state goes.
@@ -61,7 +64,11 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 		return nil, err
 	}
 	state := options.keep
-	if state == "" {
+	if state != "" {
+		if opened.lock, err = lockFolder(state); err != nil {
+			return nil, err
+		}
+	} else {
 		if opened.scratch, err = os.MkdirTemp("", "cluster-manager-forge-"); err != nil {
 			return nil, fmt.Errorf("scratch folder: making: %w", err)
 		}
@@ -104,21 +111,43 @@ func (i *installation) startForge(ctx context.Context, state string) error {
 	return i.importRepositories()
 }
 
-// importRepositories takes every <owner>/<name> folder as a repository.
+// importRepositories takes every <owner>/<name> folder as a repository. No such folder at all is fine: --keep may hold
+// what is needed.
 func (i *installation) importRepositories() error {
-	trees, err := filepath.Glob(filepath.Join(i.offline.Repositories(), "*", "*"))
+	owners, err := folders(i.offline.Repositories())
 	if err != nil {
-		return fmt.Errorf("repositories: listing: %w", err)
+		return err
 	}
-	for _, tree := range trees {
-		if info, err := os.Stat(tree); err != nil || !info.IsDir() {
-			continue
-		}
-		if err := i.forge.Import(filepath.Base(filepath.Dir(tree)), filepath.Base(tree), tree); err != nil {
+	for _, owner := range owners {
+		names, err := folders(filepath.Join(i.offline.Repositories(), owner))
+		if err != nil {
 			return err
+		}
+		for _, name := range names {
+			if err := i.forge.Import(owner, name, filepath.Join(i.offline.Repositories(), owner, name)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// folders are the names of the folders in a folder; none when it is absent.
+func folders(path string) ([]string, error) {
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("repositories: listing: %w", err)
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
 }
 
 // resolve maps any URL to the repository of its last two path elements on the local forge.
@@ -140,6 +169,9 @@ func (i *installation) Close() error {
 	}
 	if i.offline != nil {
 		errs = append(errs, i.offline.Close())
+	}
+	if i.lock != nil {
+		errs = append(errs, i.lock.Close())
 	}
 	if i.scratch != "" {
 		errs = append(errs, os.RemoveAll(i.scratch))

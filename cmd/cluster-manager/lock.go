@@ -1,0 +1,28 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// lockFolder keeps other processes out of a kept folder until the file is closed: two forges on one state would lose
+// each other's pull requests.
+func lockFolder(path string) (*os.File, error) {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return nil, fmt.Errorf("folder %s: making: %w", path, err)
+	}
+	file, err := os.OpenFile(filepath.Join(path, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("folder %s: locking: %w", path, err)
+	}
+	switch err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, errors.Join(fmt.Errorf("folder %s: another process uses it: call that one with --server, or keep in another folder", path), file.Close())
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("folder %s: locking: %w", path, err), file.Close())
+	}
+	return file, nil
+}
