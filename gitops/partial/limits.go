@@ -8,7 +8,8 @@ const (
 	// maxRefsBytes bounds one list of refs: 100 bytes a ref, for 80,000 of one prefix, or of all by version 0.
 	maxRefsBytes = 8 << 20
 	// maxPackBytes bounds one answer to fetch, as it comes over the wire. It is also the largest branch that is fetched
-	// whole: 100,000 files of 2 KB, which pack to about a quarter.
+	// whole. Measured with files of 2 KB: 10,000 are 7 MB, 0.4 s and 21 MiB of memory; 100,000 are refused after 60 MB,
+	// 5 s and 210 MiB, when a call has hardly time left for its proof.
 	maxPackBytes = 64 << 20
 	// maxReportBytes bounds the answer to a push: a status line and the words of hooks.
 	maxReportBytes = 1 << 20

@@ -20,6 +20,7 @@ func (r *Remote) Push(ctx context.Context, branch string, old, updated Hash, obj
 		return err
 	}
 	doing := "pushing branch " + branch
+	// What was listed before the push is old after it.
 	r.first.Store(nil)
 	body, err := r.post(ctx, receivePack, doing, request.Bytes(), maxReportBytes)
 	if err == nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wholeWays make servers that send whole branches alone.
+// wholeWays configure servers that send whole branches alone.
 var wholeWays = map[partial.Way]func(*gitserver.Server, *gitserver.Repository){
 	partial.WayShallow: func(_ *gitserver.Server, repository *gitserver.Repository) {
 		repository.Git("config", "uploadpack.allowFilter", "false")
@@ -34,11 +34,11 @@ var wholeWays = map[partial.Way]func(*gitserver.Server, *gitserver.Repository){
 
 // inWholeWays runs a test with each way.
 func inWholeWays(t *testing.T, test func(t *testing.T, server *gitserver.Server, repository *gitserver.Repository, way partial.Way)) {
-	for way, make := range wholeWays {
+	for way, configure := range wholeWays {
 		t.Run(string(way), func(t *testing.T) {
 			server := gitserver.New(t)
 			repository := server.Repository("acme/fleet")
-			make(server, repository)
+			configure(server, repository)
 			test(t, server, repository, way)
 		})
 	}
@@ -305,7 +305,7 @@ func adler(content string) []byte {
 }
 
 func TestSHA256IsRefused(t *testing.T) {
-	for way, make := range wholeWays {
+	for way, configure := range wholeWays {
 		t.Run(string(way), func(t *testing.T) {
 			server := gitserver.New(t)
 			repository := server.Repository("acme/fleet")
@@ -313,7 +313,7 @@ func TestSHA256IsRefused(t *testing.T) {
 			other := *repository
 			other.URL, other.Directory = server.URL+"/acme/other.git", filepath.Join(repository.Directory, "..", "other.git")
 			other.Commit("main", "", "first", gitserver.Change{"a": "1"})
-			make(server, &other)
+			configure(server, &other)
 			_, err := partial.Dial(t.Context(), partial.Options{URL: other.URL})
 			if clustermanager.ReasonOf(err) != clustermanager.ReasonRefused || !strings.HasSuffix(err.Error(), "its object format is sha256, this build knows sha1 alone: use a repository with sha1 objects") {
 				t.Errorf("got %v", err)
