@@ -76,31 +76,3 @@ func TestSecretKeepsItsValue(t *testing.T) {
 		t.Errorf("decoding an object: %v", err)
 	}
 }
-
-func TestReadingRoundTrip(t *testing.T) {
-	for _, reading := range []Reading[[]string]{Known([]string{"a"}), Known([]string{}), Unknown[[]string]("forbidden"), {}} {
-		data, err := json.Marshal(reading)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var back Reading[[]string]
-		if err := json.Unmarshal(data, &back); err != nil {
-			t.Fatalf("%s: %v", data, err)
-		}
-		value, known := reading.Get()
-		backValue, backKnown := back.Get()
-		if known != backKnown || len(value) != len(backValue) || reading.Reason() != back.Reason() {
-			t.Errorf("%s came back as known %t %v %q", data, backKnown, backValue, back.Reason())
-		}
-	}
-	if data, _ := json.Marshal(Known[*int](nil)); string(data) != `{"value":null}` {
-		t.Errorf("a known nil reads %s", data)
-	}
-	var back Reading[*int]
-	if err := json.Unmarshal([]byte(`{"value":null}`), &back); err != nil {
-		t.Fatal(err)
-	}
-	if _, known := back.Get(); !known {
-		t.Error("a known nil came back as unknown")
-	}
-}

@@ -24,10 +24,9 @@ type Survey struct {
 	// Live are the objects on the installation under the names that the call would write. One that could not be read
 	// has the reason; one that does not exist is known and nil.
 	Live map[string]Reading[*LiveObject] `json:"live"`
-	// Target is where in git the cluster's files go. A refusal there stands as the reason in TargetRefusal.
-	Target *Target `json:"target,omitempty"`
-	// TargetRefusal says why the cluster has no target; empty when Target is set.
-	TargetRefusal string `json:"targetRefusal,omitempty"`
+	// Target is where in git the cluster's files go. Unknown with a refusal: what git or Flux has there cannot be
+	// written to.
+	Target Reading[Target] `json:"target"`
 }
 
 // LiveKey is the key of Survey.Live for an object: its identity's InventoryID.

@@ -81,10 +81,11 @@ func (t *Tools) carryOut(ctx context.Context, call Call, change change, result c
 			return result, fmt.Errorf("%s: carrying out: this build has no door for a %s step", step.Reference(), step.Lane)
 		}
 	}
-	if change.survey.Target == nil {
-		return result, clustermanager.Refuse("%s", change.survey.TargetRefusal)
+	target, known := change.survey.Target.Get()
+	if !known {
+		return result, change.survey.Target.Err()
 	}
-	commit := &proposal{tools: t, call: call, change: change, target: *change.survey.Target}
+	commit := &proposal{tools: t, call: call, change: change, target: target}
 	if err := commit.make(ctx); err != nil {
 		return result, err
 	}

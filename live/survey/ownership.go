@@ -23,7 +23,7 @@ func (r *Reader) liveNodePool(ctx context.Context, cluster clustermanager.Cluste
 	var reads errgroup.Group
 	for _, object := range objects {
 		reads.Go(func() error {
-			live := reading(r.live(ctx, object.noun, cluster.Namespace, object.name))
+			live := clustermanager.Read(r.live(ctx, object.noun, cluster.Namespace, object.name))
 			mu.Lock()
 			defer mu.Unlock()
 			found[clustermanager.LiveKey(object.noun.reference(cluster.Namespace, object.name))] = live

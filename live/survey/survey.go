@@ -69,32 +69,16 @@ func (r *Reader) NodePool(ctx context.Context, request clustermanager.CreateNode
 	start := func(read func()) {
 		reads.Go(func() error { read(); return nil })
 	}
-	start(func() { made.Values = reading(r.values(ctx, cluster)) })
-	start(func() { made.Pins = reading(r.pins(ctx, cluster)) })
-	start(func() { made.ControlPlaneVersion = reading(r.controlPlaneVersion(ctx, cluster)) })
-	start(func() { made.Network = reading(r.network(ctx, cluster)) })
-	start(func() { made.Pools = reading(r.pools(ctx, cluster)) })
+	start(func() { made.Values = clustermanager.Read(r.values(ctx, cluster)) })
+	start(func() { made.Pins = clustermanager.Read(r.pins(ctx, cluster)) })
+	start(func() { made.ControlPlaneVersion = clustermanager.Read(r.controlPlaneVersion(ctx, cluster)) })
+	start(func() { made.Network = clustermanager.Read(r.network(ctx, cluster)) })
+	start(func() { made.Pools = clustermanager.Read(r.pools(ctx, cluster)) })
 	start(func() { made.Live = r.liveNodePool(ctx, cluster, request.Name) })
-	start(func() { made.Target, made.TargetRefusal = r.targetOrRefusal(ctx, cluster) })
+	start(func() { made.Target = clustermanager.Read(r.Target(ctx, cluster)) })
 	_ = reads.Wait()
 	if err := ctx.Err(); err != nil {
 		return clustermanager.Survey{}, fmt.Errorf("cluster %s/%s: reading what a pool is composed from: %w", cluster.Namespace, cluster.Name, err)
 	}
 	return made, nil
-}
-
-func (r *Reader) targetOrRefusal(ctx context.Context, cluster clustermanager.Cluster) (*clustermanager.Target, string) {
-	target, err := r.Target(ctx, cluster)
-	if err != nil {
-		return nil, err.Error()
-	}
-	return &target, ""
-}
-
-// reading is what a read returned, as a value or as the reason why there is none.
-func reading[T any](value T, err error) clustermanager.Reading[T] {
-	if err != nil {
-		return clustermanager.Unknown[T](err.Error())
-	}
-	return clustermanager.Known(value)
 }

@@ -111,14 +111,18 @@ func TestAFailedReadIsUnknown(t *testing.T) {
 		"values": made.Values.Reason(), "pins": made.Pins.Reason(), "control plane": made.ControlPlaneVersion.Reason(),
 		"network": made.Network.Reason(), "pools": made.Pools.Reason(),
 		"live":   made.Live["org-acme_wc1-gpu-l4_source.toolkit.fluxcd.io_OCIRepository"].Reason(),
-		"target": made.TargetRefusal,
+		"target": made.Target.Reason(),
 	} {
 		if !strings.Contains(reason, "reading: internalerror by the test") {
 			t.Errorf("%s: %q", name, reason)
 		}
 	}
-	if made.Target != nil {
-		t.Error("there is a target")
+	if reason := clustermanager.ReasonOf(made.Target.Err()); reason != clustermanager.ReasonError {
+		t.Errorf("the target that could not be read is %s", reason)
+	}
+	made = nodePool(t, snapshot(t), &wire{forbid: []string{"/kustomizations/"}})
+	if reason := clustermanager.ReasonOf(made.Target.Err()); reason != clustermanager.ReasonRefused {
+		t.Errorf("the target that may not be read is %s", reason)
 	}
 }
 
@@ -135,7 +139,8 @@ func TestNoSecretStandsInAReason(t *testing.T) {
 		t.Errorf("the survey holds the text: %v", err)
 	}
 	want := []string{"Secret more-variables: the value of key both is not base64", "ConfigMap missing: it does not exist"}
-	if diff := cmp.Diff(want, made.Target.UnreadSubstitutes); diff != "" {
+	target, _ := made.Target.Get()
+	if diff := cmp.Diff(want, target.UnreadSubstitutes); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -78,14 +78,15 @@ func otherLabels(composed, live map[string]string) []string {
 // the exception in mode commit.
 func (d *decision) guardInventory(reference clustermanager.ObjectReference, inventory *clustermanager.NamespacedName) error {
 	commit := clustermanager.Mode(d.request.Mode) == clustermanager.ModeCommit
-	switch target := d.survey.Target; {
-	case inventory == nil, commit && target != nil && target.Kustomization == *inventory:
+	target, known := d.survey.Target.Get()
+	switch {
+	case inventory == nil, commit && target.Kustomization == *inventory:
 		return nil
 	case !commit:
 		return clustermanager.Refuse("%s: Kustomization %s applies it from git: use mode %s", reference, inventory, clustermanager.ModeCommit)
-	case target == nil:
-		return clustermanager.Refuse("%s: Kustomization %s applies it from git, and where the cluster's own files go is not known: %s; change it in the repository behind that Kustomization",
-			reference, inventory, d.survey.TargetRefusal)
+	case !known:
+		// Nothing can be committed, and why is what the caller has to hear.
+		return nil
 	default:
 		return clustermanager.Refuse("%s: Kustomization %s applies it, and the cluster's files go to Kustomization %s: take it out there first, or choose another pool name",
 			reference, inventory, target.Kustomization)

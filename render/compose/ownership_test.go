@@ -37,8 +37,7 @@ func TestOwnership(t *testing.T) {
 		"in the target's own inventory":     {labels: ours(nil), inventory: target},
 		"in another inventory": {labels: ours(nil), inventory: another,
 			want: "HelmRelease org-acme/wc1-gpu-l4: Kustomization flux-giantswarm/apps applies it, and the cluster's files go to Kustomization flux-giantswarm/wc1: take it out there first, or choose another pool name"},
-		"in an inventory, no target": {labels: ours(nil), inventory: another, noTarget: true,
-			want: "HelmRelease org-acme/wc1-gpu-l4: Kustomization flux-giantswarm/apps applies it from git, and where the cluster's own files go is not known: no Kustomization owns it; change it in the repository behind that Kustomization"},
+		"in an inventory, no target": {labels: ours(nil), inventory: another, noTarget: true},
 		"in an inventory, mode apply": {labels: ours(nil), inventory: target, mode: clustermanager.ModeApply,
 			want: "HelmRelease org-acme/wc1-gpu-l4: Kustomization flux-giantswarm/wc1 applies it from git: use mode commit"},
 		"ours, mode apply": {labels: ours(nil), mode: clustermanager.ModeApply},
@@ -60,7 +59,7 @@ func TestOwnership(t *testing.T) {
 			request.Mode = string(test.mode)
 		}
 		if test.noTarget {
-			survey.Target, survey.TargetRefusal = nil, "no Kustomization owns it"
+			survey.Target = clustermanager.Unknown[clustermanager.Target]("internal error")
 		}
 		survey.Live["org-acme_wc1-gpu-l4_helm.toolkit.fluxcd.io_HelmRelease"] = clustermanager.Known(&clustermanager.LiveObject{
 			Labels: test.labels, InInventoryOf: test.inventory,
