@@ -32,6 +32,8 @@ func secrets() map[string]any {
 		"value": secret, "pointer": &secret, "struct": nested, "pointer to struct": &nested, "nested unexported": outer,
 		"slice": []Secret{secret}, "map": map[string]Secret{"a": secret}, "caller": Caller{KubernetesToken: secret, GitHub: &GitHubIdentity{Login: "l", Token: secret}},
 		"file": File{Plain: secret}, "step": Step{SecretData: map[string]Secret{"password": secret}},
+		"values": credentials(), "pointer to values": new(credentials()),
+		"survey": Survey{Values: Known(EffectiveValues{Values: credentials()})},
 	}
 }
 

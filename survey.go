@@ -48,7 +48,7 @@ type Cluster struct {
 
 // EffectiveValues are a cluster's Helm values and where a person changes them.
 type EffectiveValues struct {
-	Values map[string]any `json:"values"`
+	Values Values `json:"values"`
 	// Owner is where values are added, such as "HelmRelease org-acme/wc1".
 	Owner string `json:"owner"`
 }

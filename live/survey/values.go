@@ -57,7 +57,7 @@ func (r *Reader) values(ctx context.Context, cluster clustermanager.Cluster) (cl
 	if err := reads.Wait(); err != nil {
 		return clustermanager.EffectiveValues{}, err
 	}
-	own.Values = runtime.DeepCopyJSON(merge(below, own.Values))
+	own.Values = clustermanager.NewValues(runtime.DeepCopyJSON(merge(below, own.Values.Reveal())))
 	return own, nil
 }
 
@@ -105,7 +105,7 @@ func (r *Reader) helmReleaseValues(ctx context.Context, object *unstructured.Uns
 	if err != nil {
 		return found, fmt.Errorf("%s: %w", found.Owner, err)
 	}
-	found.Values = merge(merged, mapAt(object.Object, "spec", "values"))
+	found.Values = clustermanager.NewValues(merge(merged, mapAt(object.Object, "spec", "values")))
 	return found, nil
 }
 
@@ -126,7 +126,7 @@ func (r *Reader) appValues(ctx context.Context, object *unstructured.Unstructure
 	if err != nil {
 		return found, fmt.Errorf("%s: %w", reference, err)
 	}
-	found.Values = merged
+	found.Values = clustermanager.NewValues(merged)
 	return found, nil
 }
 

@@ -25,18 +25,19 @@ func (d *decision) checkPrerequisites() error {
 		return clustermanager.Refuse("%s: its values could not be read, and a pool needs its base domain: %s; run the call again once you may read them",
 			d.cluster(), d.survey.Values.Reason())
 	}
+	values := effective.Values.Reveal()
 	var lacks []missing
-	if text(effective.Values, "global", "connectivity", "baseDomain") == "" {
+	if text(values, "global", "connectivity", "baseDomain") == "" {
 		lacks = append(lacks, missing{
 			what: "a base domain", add: "<base domain of the installation>", path: []string{"global", "connectivity", "baseDomain"},
 		})
 	}
-	if managementCluster(effective.Values, d.survey.Settings) == "" {
+	if managementCluster(values, d.survey.Settings) == "" {
 		lacks = append(lacks, missing{
 			what: "the name of its management cluster", add: "<name of the installation>", path: []string{"global", "managementCluster"},
 		})
 	}
-	if lack, lacking := d.untrustedIssuer(effective.Values); lacking {
+	if lack, lacking := d.untrustedIssuer(values); lacking {
 		lacks = append(lacks, lack)
 	}
 	if len(lacks) == 0 {

@@ -108,7 +108,7 @@ var faults = []fault{
 // setValue sets a value below global, nil takes it out.
 func setValue(s survey, value any, path ...string) {
 	effective, _ := s.Values.Get()
-	set(effective.Values, value, append([]string{"global"}, path...)...)
+	set(effective.Values.Reveal(), value, append([]string{"global"}, path...)...)
 }
 
 func setPins(s survey, change func(*clustermanager.ReleasePins)) {

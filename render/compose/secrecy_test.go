@@ -70,15 +70,15 @@ func replaced(value, shape any) []any {
 func TestNoCredentialLeavesTheSecret(t *testing.T) {
 	original := surveyOf(t, "wc3")
 	effective, _ := original.Values.Get()
-	registries := plant(effective.Values, "global", "components", "containerd", "containerRegistries")
+	registries := plant(effective.Values.Reveal(), "global", "components", "containerd", "containerRegistries")
 	for _, values := range registries {
 		// A map under the registries may be keyed by anything; its keys are hosts and are shown.
 		found, _ := lookup(values, "global", "components", "containerd", "containerRegistries").(object)
 		delete(found, canary)
 	}
-	proxies := plant(effective.Values, "global", "connectivity", "proxy", "credentials")
+	proxies := plant(effective.Values.Reveal(), "global", "connectivity", "proxy", "credentials")
 	for _, address := range []string{"http://user:" + canary + "@proxy:3128", "user:" + canary + "@proxy:3128", "http://" + canary + "@proxy"} {
-		text, _ := json.Marshal(effective.Values)
+		text, _ := json.Marshal(effective.Values.Reveal())
 		values := object{}
 		_ = json.Unmarshal(text, &values)
 		set(values, object{"enabled": true, "httpProxy": address, "httpsProxy": address}, "global", "connectivity", "proxy")
@@ -87,12 +87,12 @@ func TestNoCredentialLeavesTheSecret(t *testing.T) {
 	sealed, refused := 0, 0
 	for i, values := range append(registries, proxies...) {
 		survey := surveyOf(t, "wc3")
-		survey.Values = clustermanager.Known(clustermanager.EffectiveValues{Values: values, Owner: effective.Owner})
+		survey.Values = clustermanager.Known(clustermanager.EffectiveValues{Values: clustermanager.NewValues(values), Owner: effective.Owner})
 		pool, err := NodePool(pool("wc3", "gpu-l4"), survey)
 		if err != nil {
 			refused++
 		}
-		if output := everything(t, pool, err); leaks(output) {
+		if output := everything(t, pool, err) + fmt.Sprintf("%v %+v %#v", survey, survey, survey); leaks(output) {
 			t.Errorf("values %d: the credential is in\n%s", i, output)
 		}
 		for _, step := range pool.Plan.Steps {

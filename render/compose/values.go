@@ -32,7 +32,7 @@ func (v clusterValues) sealed() bool { return len(v.credentials) > 0 || len(v.se
 // its content is never told, since it may be a credential.
 func (d *decision) readValues() error {
 	effective, _ := d.survey.Values.Get()
-	values := effective.Values
+	values := effective.Values.Reveal()
 	d.values.baseDomain = text(values, "global", "connectivity", "baseDomain")
 	d.values.managementCluster = managementCluster(values, d.survey.Settings)
 	d.values.ipamMode = text(values, "global", "connectivity", "cilium", "ipamMode")

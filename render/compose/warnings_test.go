@@ -30,7 +30,7 @@ func TestWarnings(t *testing.T) {
 		}, "Secret org-acme/wc1-gpu-l4-values: it exists and is not this pool's to remove, so it is left as it is; the pool does not use it"},
 		"one endpoint, two credentials": {func(s *clustermanager.Survey) {
 			effective, _ := s.Values.Get()
-			set(effective.Values, map[string]any{
+			set(effective.Values.Reveal(), map[string]any{
 				"b": []any{map[string]any{"endpoint": "e", "credentials": map[string]any{"auth": "made-for-a-test-2"}}},
 				"a": []any{map[string]any{"endpoint": "e", "credentials": map[string]any{"auth": "made-for-a-test-1"}}},
 			}, "global", "components", "containerd", "containerRegistries")
