@@ -1,7 +1,5 @@
 package clustermanager
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
-
 // WriteResult is the answer of every tool that writes. Secret values appear as Masked.
 type WriteResult struct {
 	Cluster   string `json:"cluster"`
@@ -92,6 +90,3 @@ type APIState struct {
 	State   string `json:"state"`
 	Note    string `json:"note,omitempty"`
 }
-
-// ClusterAPI is the version of the Cluster API that the product reads.
-var ClusterAPI = schema.GroupVersion{Group: "cluster.x-k8s.io", Version: "v1beta1"}

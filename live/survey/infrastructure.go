@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
@@ -65,26 +63,14 @@ func (r *Reader) referenced(ctx context.Context, cluster clustermanager.Cluster,
 		return nil, err
 	}
 	reference := mapAt(object.Object, "spec", field)
-	version, err := schema.ParseGroupVersion(textAt(reference, "apiVersion"))
-	kind, name := textAt(reference, "kind"), textAt(reference, "name")
-	if err != nil || version.Version == "" || kind == "" || name == "" {
+	of := nounOf(clustermanager.ObjectReference{APIVersion: textAt(reference, "apiVersion"), Kind: textAt(reference, "kind")})
+	name := textAt(reference, "name")
+	if of.resource.Version == "" || of.kind == "" || name == "" {
 		return nil, fmt.Errorf("Cluster %s/%s: reading spec.%s: it names no object", cluster.Namespace, cluster.Name, field)
 	}
 	in := textAt(reference, "namespace")
 	if in == "" {
 		in = cluster.Namespace
 	}
-	return r.get(ctx, noun{kind: kind, resource: version.WithResource(plural(kind))}, in, name)
-}
-
-// plural guesses the resource of a kind that a reference names: all providers of the Cluster API follow English.
-func plural(kind string) string {
-	name := strings.ToLower(kind)
-	switch {
-	case strings.HasSuffix(name, "s"):
-		return name + "es"
-	case strings.HasSuffix(name, "y"):
-		return name[:len(name)-1] + "ies"
-	}
-	return name + "s"
+	return r.get(ctx, of, in, name)
 }

@@ -12,21 +12,16 @@ import (
 
 // liveNodePool reads what is there under the names of a pool's objects, and the cluster's serving slice.
 func (r *Reader) liveNodePool(ctx context.Context, cluster clustermanager.Cluster, pool string) map[string]clustermanager.Reading[*clustermanager.LiveObject] {
-	name := cluster.Name + "-" + pool
-	objects := []struct {
-		noun noun
-		name string
-	}{{ociRepositoryNoun, name}, {helmReleaseNoun, name}, {secretNoun, name + "-values"}, {helmReleaseNoun, cluster.Name + "-agent-platform"}}
-
+	references := append(clustermanager.NodePool(cluster, pool).References(), clustermanager.SliceReference(cluster))
 	found := map[string]clustermanager.Reading[*clustermanager.LiveObject]{}
 	var mu sync.Mutex
 	var reads errgroup.Group
-	for _, object := range objects {
+	for _, reference := range references {
 		reads.Go(func() error {
-			live := clustermanager.Read(r.live(ctx, object.noun, cluster.Namespace, object.name))
+			live := clustermanager.Read(r.live(ctx, reference))
 			mu.Lock()
 			defer mu.Unlock()
-			found[clustermanager.LiveKey(object.noun.reference(cluster.Namespace, object.name))] = live
+			found[clustermanager.LiveKey(reference)] = live
 			return nil
 		})
 	}
@@ -36,15 +31,15 @@ func (r *Reader) liveNodePool(ctx context.Context, cluster clustermanager.Cluste
 
 // live reads an object's metadata and whether the Kustomization that its labels name has it in its inventory; nil: it
 // does not exist.
-func (r *Reader) live(ctx context.Context, of noun, namespace, name string) (*clustermanager.LiveObject, error) {
-	object, err := r.getMetadata(ctx, of, namespace, name)
+func (r *Reader) live(ctx context.Context, reference clustermanager.ObjectReference) (*clustermanager.LiveObject, error) {
+	object, err := r.getMetadata(ctx, nounOf(reference), reference.Namespace, reference.Name)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	live := &clustermanager.LiveObject{Reference: of.reference(namespace, name), Labels: object.GetLabels()}
+	live := &clustermanager.LiveObject{Reference: reference, Labels: object.GetLabels()}
 	owner := clustermanager.NamespacedName{
 		Namespace: object.GetLabels()[clustermanager.LabelKustomizationNamespace],
 		Name:      object.GetLabels()[clustermanager.LabelKustomizationName],

@@ -12,12 +12,10 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-const poolChart = "gpu-node-pool"
-
 // pools are the cluster's releases of the pool chart.
 func (r *Reader) pools(ctx context.Context, cluster clustermanager.Cluster) ([]clustermanager.PoolRelease, error) {
 	releases, err := r.list(ctx, helmReleaseNoun, cluster.Namespace, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{
-		clustermanager.LabelChart: poolChart, clustermanager.LabelCluster: cluster.Name,
+		clustermanager.LabelChart: clustermanager.ChartGPUNodePool, clustermanager.LabelCluster: cluster.Name,
 	}).String()})
 	if err != nil {
 		return nil, err
@@ -26,7 +24,7 @@ func (r *Reader) pools(ctx context.Context, cluster clustermanager.Cluster) ([]c
 	for _, object := range releases {
 		pool := object.GetLabels()[clustermanager.LabelNodePool]
 		if pool == "" {
-			pool = strings.TrimPrefix(object.GetName(), cluster.Name+"-")
+			pool = strings.TrimPrefix(object.GetName(), clustermanager.ReleaseName(cluster, ""))
 		}
 		found = append(found, clustermanager.PoolRelease{
 			Name: object.GetName(), Pool: pool,

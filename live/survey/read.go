@@ -24,15 +24,33 @@ var (
 	clusterNoun       = noun{"Cluster", clustermanager.ClusterAPI.WithResource("clusters")}
 	appNoun           = noun{"App", schema.GroupVersionResource{Group: "application.giantswarm.io", Version: "v1alpha1", Resource: "apps"}}
 	configMapNoun     = noun{"ConfigMap", schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}}
-	gitRepositoryNoun = noun{"GitRepository", schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "gitrepositories"}}
-	helmReleaseNoun   = noun{"HelmRelease", schema.GroupVersionResource{Group: "helm.toolkit.fluxcd.io", Version: "v2", Resource: "helmreleases"}}
+	gitRepositoryNoun = noun{"GitRepository", clustermanager.SourceAPI.WithResource("gitrepositories")}
+	helmReleaseNoun   = noun{"HelmRelease", clustermanager.HelmAPI.WithResource("helmreleases")}
 	kustomizationNoun = noun{"Kustomization", schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}}
 	namespaceNoun     = noun{"Namespace", schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}}
-	ociRepositoryNoun = noun{"OCIRepository", schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "ocirepositories"}}
 	organizationNoun  = noun{"Organization", schema.GroupVersionResource{Group: "security.giantswarm.io", Version: "v1alpha1", Resource: "organizations"}}
 	releaseNoun       = noun{"Release", schema.GroupVersionResource{Group: "release.giantswarm.io", Version: "v1alpha1", Resource: "releases"}}
 	secretNoun        = noun{"Secret", schema.GroupVersionResource{Version: "v1", Resource: "secrets"}}
 )
+
+// nounOf is the noun of an object whose kind a reference tells, without a version where it tells none.
+func nounOf(reference clustermanager.ObjectReference) noun {
+	kind := schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind)
+	return noun{kind.Kind, kind.GroupVersion().WithResource(plural(kind.Kind))}
+}
+
+// plural guesses the resource of a kind that a reference names: Flux and all providers of the Cluster API follow
+// English.
+func plural(kind string) string {
+	name := strings.ToLower(kind)
+	switch {
+	case strings.HasSuffix(name, "s"):
+		return name + "es"
+	case strings.HasSuffix(name, "y"):
+		return name[:len(name)-1] + "ies"
+	}
+	return name + "s"
+}
 
 // reference names an object of the noun.
 func (n noun) reference(namespace, name string) clustermanager.ObjectReference {

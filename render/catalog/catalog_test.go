@@ -184,7 +184,7 @@ func TestPrices(t *testing.T) {
 
 func TestChartFacts(t *testing.T) {
 	want := PoolChart{
-		Name: "gpu-node-pool", URL: "oci://gsoci.azurecr.io/charts/giantswarm/gpu-node-pool", Floor: "0.8.0",
+		URL: "oci://gsoci.azurecr.io/charts/giantswarm/gpu-node-pool", Floor: "0.8.0",
 		DefaultSizes: []string{"xlarge", "2xlarge", "4xlarge"},
 		Keys: []ChartKey{
 			{"pool.prewarm", "prewarm", "0.4.0"}, {"pool.zones", "zones", "0.5.0"}, {"pool.prefetchImages", "", "0.8.0"},

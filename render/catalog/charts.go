@@ -4,9 +4,8 @@ import "slices"
 
 // PoolChart are the facts of the node pool chart. Versions are without a leading v.
 type PoolChart struct {
-	// Name is the chart's name, URL its OCI address without a tag.
-	Name string `json:"name"`
-	URL  string `json:"url"`
+	// URL is the chart's OCI address without a tag.
+	URL string `json:"url"`
 	// Floor is the lowest version that a release without a pin follows from.
 	Floor string `json:"floor"`
 	// DefaultSizes are the sizes of a pool whose values name none.

@@ -61,9 +61,8 @@ func checkChartVersion(request clustermanager.CreateNodePoolRequest) error {
 	}
 	version, err := semver.StrictNewVersion(request.ChartVersion)
 	if err != nil || version.Metadata() != "" {
-		chart := catalog.GPUNodePool()
 		return clustermanager.Refuse("chartVersion %q is no exact version: name one of chart %s, such as %s, or leave it out to follow the newest",
-			request.ChartVersion, chart.Name, chart.Floor)
+			request.ChartVersion, clustermanager.ChartGPUNodePool, catalog.GPUNodePool().Floor)
 	}
 	return nil
 }

@@ -79,11 +79,11 @@ func (d *decision) checkFlatcar() error {
 	found := flatcarImage.FindStringSubmatch(d.pins.MachineImage())
 	if found == nil {
 		return clustermanager.Refuse("%s: its machine image %s names no Flatcar version, and chart %s %s needs Flatcar %s or newer: move the cluster to a release with such a Flatcar",
-			d.cluster(), d.pins.MachineImage(), d.chart.Name, d.source.version(), rule.Floor)
+			d.cluster(), d.pins.MachineImage(), clustermanager.ChartGPUNodePool, d.source.version(), rule.Floor)
 	}
 	if versionBefore(found[1], rule.Floor) {
 		return clustermanager.Refuse("%s: its release %s brings Flatcar %s, and chart %s %s needs %s or newer: move the cluster to a release with a newer Flatcar",
-			d.cluster(), d.survey.Cluster.Release, found[1], d.chart.Name, d.source.version(), rule.Floor)
+			d.cluster(), d.survey.Cluster.Release, found[1], clustermanager.ChartGPUNodePool, d.source.version(), rule.Floor)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (d *decision) checkChartKeys() error {
 	for _, key := range d.chart.Keys {
 		if asked[key.Argument] && d.source.before(key.Since) {
 			return clustermanager.Refuse("chartVersion %s: chart %s takes %s from %s on: name that version or a newer one, or run the call again without %s",
-				d.source.version(), d.chart.Name, key.Argument, key.Since, key.Argument)
+				d.source.version(), clustermanager.ChartGPUNodePool, key.Argument, key.Since, key.Argument)
 		}
 	}
 	return nil
@@ -154,7 +154,7 @@ func (d *decision) checkChartKeys() error {
 const maxReleaseName = 53
 
 func (d *decision) checkReleaseName() error {
-	if name := d.release(); len(name) > maxReleaseName {
+	if name := clustermanager.ReleaseName(d.survey.Cluster, d.request.Name); len(name) > maxReleaseName {
 		return clustermanager.Refuse("pool name %q: its release %s would have %d characters, and Helm takes %d: choose a shorter name",
 			d.request.Name, name, len(name), maxReleaseName)
 	}

@@ -80,9 +80,6 @@ func (d *decision) cluster() string {
 	return "Cluster " + clustermanager.NamespacedName{Namespace: d.survey.Cluster.Namespace, Name: d.survey.Cluster.Name}.String()
 }
 
-// release is the name of the pool's release, and of its source.
-func (d *decision) release() string { return poolRelease(d.survey.Cluster, d.request.Name) }
-
 // warn adds what a person should know of every pool to what the guards found.
 func (d *decision) warn(sizes []clustermanager.InstanceSize) {
 	d.warnings = append(d.warnings, "the GPU operator is not composed in this build: the pool's GPUs can be used only once an operator runs on cluster "+

@@ -294,10 +294,10 @@ func TestPlanIsTheCallersOwn(t *testing.T) {
 	}
 }
 
-func TestNodePoolReferencesAreThePlans(t *testing.T) {
+func TestTheNodePoolsObjectsAreThePlans(t *testing.T) {
 	survey := surveyOf(t, "wc3")
 	plan := composed(t, pool("wc3", "gpu-l4"), survey).Plan
-	if diff := cmp.Diff(NodePoolReferences(survey.Cluster, "gpu-l4"), plan.Objects(clustermanager.Ensure, clustermanager.Declared)); diff != "" {
+	if diff := cmp.Diff(clustermanager.NodePool(survey.Cluster, "gpu-l4").References(), plan.Objects(clustermanager.Ensure, clustermanager.Declared)); diff != "" {
 		t.Error(diff)
 	}
 }

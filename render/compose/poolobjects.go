@@ -12,31 +12,15 @@ import (
 // secretKey is the key of the values Secret that Flux reads.
 const secretKey = "values.yaml"
 
-// poolRelease is the name of a pool's release.
-func poolRelease(cluster clustermanager.Cluster, pool string) string {
-	return cluster.Name + "-" + pool
-}
-
-// NodePoolReferences are the objects that composing a pool of the cluster may write or remove, in composed order: the
-// source, the values Secret and the release. A survey reads them for the ownership guard.
-func NodePoolReferences(cluster clustermanager.Cluster, pool string) []clustermanager.ObjectReference {
-	name := poolRelease(cluster, pool)
-	return []clustermanager.ObjectReference{
-		{APIVersion: sourceAPI, Kind: "OCIRepository", Namespace: cluster.Namespace, Name: name},
-		{APIVersion: "v1", Kind: "Secret", Namespace: cluster.Namespace, Name: name + "-values"},
-		{APIVersion: helmAPI, Kind: "HelmRelease", Namespace: cluster.Namespace, Name: name},
-	}
-}
-
 // steps are the pool's: source, values Secret, release. Without sealed values a Secret of an earlier run is removed
 // before anything is written.
 func (d *decision) steps() []clustermanager.Step {
-	references := NodePoolReferences(d.survey.Cluster, d.request.Name)
-	source := clustermanager.Step{Verb: clustermanager.Ensure, Lane: clustermanager.Declared, Object: d.object(references[0])}
+	objects := clustermanager.NodePool(d.survey.Cluster, d.request.Name)
+	source := clustermanager.Step{Verb: clustermanager.Ensure, Lane: clustermanager.Declared, Object: d.object(objects.Source)}
 	source.Object.Object["spec"] = ociRepositorySpec(d.source)
-	secret := d.secretStep(references[1])
-	release := clustermanager.Step{Verb: clustermanager.Ensure, Lane: clustermanager.Declared, Object: d.object(references[2])}
-	release.Object.Object["spec"] = d.releaseSpec()
+	secret := d.secretStep(objects.Values)
+	release := clustermanager.Step{Verb: clustermanager.Ensure, Lane: clustermanager.Declared, Object: d.object(objects.Release)}
+	release.Object.Object["spec"] = d.releaseSpec(objects)
 	if secret.Verb == clustermanager.Remove {
 		return []clustermanager.Step{secret, source, release}
 	}
@@ -46,7 +30,7 @@ func (d *decision) steps() []clustermanager.Step {
 func (d *decision) object(reference clustermanager.ObjectReference) *unstructured.Unstructured {
 	return owned(d.survey.Cluster, reference, map[string]string{
 		clustermanager.LabelManagedBy: clustermanager.ManagedBy,
-		clustermanager.LabelChart:     d.chart.Name,
+		clustermanager.LabelChart:     clustermanager.ChartGPUNodePool,
 		clustermanager.LabelCluster:   d.survey.Cluster.Name,
 		clustermanager.LabelNodePool:  d.request.Name,
 	})
@@ -54,8 +38,8 @@ func (d *decision) object(reference clustermanager.ObjectReference) *unstructure
 
 // releaseSpec turns two of Helm's waits off: the chart's prewarm placeholder is a Job that is meant to run for minutes,
 // and a MachinePool goes only when its last instance has ended, which takes longer than Helm's default.
-func (d *decision) releaseSpec() map[string]any {
-	spec := helmReleaseSpec(d.release(), d.release())
+func (d *decision) releaseSpec(objects clustermanager.NodePoolObjects) map[string]any {
+	spec := helmReleaseSpec(objects.Source.Name, objects.Release.Name)
 	set(spec, true, "install", "disableWaitForJobs")
 	set(spec, true, "upgrade", "disableWaitForJobs")
 	set(spec, true, "uninstall", "disableWait")
@@ -63,7 +47,7 @@ func (d *decision) releaseSpec() map[string]any {
 		spec["serviceAccountName"] = account
 	}
 	if d.values.sealed() {
-		spec["valuesFrom"] = []any{map[string]any{"kind": "Secret", "name": d.release() + "-values", "valuesKey": secretKey}}
+		spec["valuesFrom"] = []any{map[string]any{"kind": "Secret", "name": objects.Values.Name, "valuesKey": secretKey}}
 	}
 	spec["values"] = map[string]any{"cluster": d.clusterBlock(), "pool": d.poolBlock()}
 	return spec

@@ -10,12 +10,6 @@ import (
 	"github.com/clustermanager/cluster-manager"
 )
 
-// API versions of what is composed.
-const (
-	sourceAPI = "source.toolkit.fluxcd.io/v1"
-	helmAPI   = "helm.toolkit.fluxcd.io/v2"
-)
-
 // interval is how often Flux looks at a source and at a release; retries how often a failed install or upgrade is
 // tried again. Both hold for every release.
 const (

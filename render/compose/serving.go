@@ -2,17 +2,10 @@ package compose
 
 import "github.com/clustermanager/cluster-manager"
 
-// SliceReference names the cluster's serving slice: the release of ours that serves models on it.
-func SliceReference(cluster clustermanager.Cluster) clustermanager.ObjectReference {
-	return clustermanager.ObjectReference{
-		APIVersion: "helm.toolkit.fluxcd.io/v2", Kind: "HelmRelease", Namespace: cluster.Namespace, Name: cluster.Name + "-agent-platform",
-	}
-}
-
 // checkServing keeps a pool without serving off a cluster that we serve models on: its slice pins predictors to the
 // cluster's pools, so a pool beside it would change where they run.
 func (d *decision) checkServing() error {
-	reference := SliceReference(d.survey.Cluster)
+	reference := clustermanager.SliceReference(d.survey.Cluster)
 	reading, asked := d.survey.Live[clustermanager.LiveKey(reference)]
 	slice, known := reading.Get()
 	switch {
