@@ -41,9 +41,9 @@ func Refuse(format string, arguments ...any) *Refusal {
 
 // NotFound says that what the call names does not exist.
 type NotFound struct {
-	// What names it: kind and name, such as "cluster org-acme/wc1".
+	// What names it: kind and name, such as "Cluster org-acme/wc1".
 	What string
-	// Suffix sends the reader on, such as "list_clusters shows the clusters".
+	// Suffix sends the reader on, such as "correct the name or the namespace".
 	Suffix string
 }
 

@@ -64,7 +64,7 @@ func (r CreateNodePoolRequest) WithDefaults() CreateNodePoolRequest {
 func (r CreateNodePoolRequest) Validate() error {
 	switch {
 	case r.Cluster == "":
-		return Refuse("cluster is missing: name the cluster that gets the pool; list_clusters shows them")
+		return Refuse("cluster is missing: name the cluster that gets the pool")
 	case !nodePoolName.MatchString(r.Name):
 		return Refuse("pool name %q is not allowed: use 5 to 20 lower-case letters, digits and dashes, starting and ending with a letter or digit", r.Name)
 	case *r.MaxGPUs < 1:

@@ -59,7 +59,7 @@ var invalidBranch = regexp.MustCompile(`^-|^/|//|/$|\.\.|(^|/)\.|\.(/|$)|\.lock(
 
 func checkBranch(branch string) error {
 	if invalidBranch.MatchString(branch) {
-		return clustermanager.Refuse("%q is no branch name that git takes: set --branch-prefix to a plain name", branch)
+		return clustermanager.Refuse("%q is no branch name that git takes: change the setting branch-prefix to a plain name", branch)
 	}
 	return nil
 }
@@ -87,11 +87,11 @@ func (w *Workspace) refuseRules(branch string, creating bool, rules, baseRules [
 		switch rule.Type {
 		case "creation":
 			if creating {
-				return clustermanager.Refuse("a rule of %s forbids creating branch %s: allow the branch in the repository's rulesets, or set --branch-prefix to a prefix that is allowed", repository, branch)
+				return clustermanager.Refuse("a rule of %s forbids creating branch %s: allow the branch in the repository's rulesets, or change the setting branch-prefix to a prefix that is allowed", repository, branch)
 			}
 		case "branch_name_pattern":
 			if wanted := brokenPattern(branch, rule.Parameters); wanted != "" {
-				return clustermanager.Refuse("a rule of %s wants branch names that %s, and %s does not: set --branch-prefix accordingly, or allow the branch in the repository's rulesets", repository, wanted, branch)
+				return clustermanager.Refuse("a rule of %s wants branch names that %s, and %s does not: change the setting branch-prefix accordingly, or allow the branch in the repository's rulesets", repository, wanted, branch)
 			}
 		}
 	}
@@ -100,7 +100,7 @@ func (w *Workspace) refuseRules(branch string, creating bool, rules, baseRules [
 		rules  []clustermanager.BranchRule
 	}{{branch, rules}, {w.repository.Branch, baseRules}} {
 		if slices.ContainsFunc(at.rules, func(rule clustermanager.BranchRule) bool { return rule.Type == "required_signatures" }) {
-			return clustermanager.Refuse("a rule of %s wants signed commits on branch %s, and this build cannot sign any: exempt the branch from the rule, or use mode apply", repository, at.branch)
+			return clustermanager.Refuse("a rule of %s wants signed commits on branch %s, and this build cannot sign any: exempt the branch from the rule", repository, at.branch)
 		}
 	}
 	return nil

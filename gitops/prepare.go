@@ -109,14 +109,14 @@ func (w *Workspace) prepare(ctx context.Context, forge Forge, branch string) (Pr
 		return preparation, nil
 	}
 	if branch == w.repository.Branch {
-		return preparation, clustermanager.Refuse("branch %s of %s is the one that Flux follows: proposals are made on a branch of their own, set --branch-prefix", branch, w.repository.FullName())
+		return preparation, clustermanager.Refuse("branch %s of %s is the one that Flux follows: proposals are made on a branch of their own, change the setting branch-prefix", branch, w.repository.FullName())
 	}
 	read, err := w.read(ctx, forge, branch)
 	if err != nil {
 		return preparation, err
 	}
 	if read.clash != "" {
-		return preparation, clustermanager.Refuse("branch %s of %s cannot be made beside its branch %s, as git keeps one's name as the other's folder: delete %s, or set --branch-prefix to another prefix",
+		return preparation, clustermanager.Refuse("branch %s of %s cannot be made beside its branch %s, as git keeps one's name as the other's folder: delete %s, or change the setting branch-prefix to another prefix",
 			branch, w.repository.FullName(), read.clash, read.clash)
 	}
 	preparation.head, preparation.PullRequest = read.head, read.open()

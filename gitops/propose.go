@@ -96,7 +96,7 @@ func (w *Workspace) push(ctx context.Context, proposal Proposal, old partial.Has
 	err = w.remote.Push(ctx, proposal.Branch, old, commit, append(slices.Clone(proposed.objects), commit)...)
 	var rejected *partial.Rejected
 	if errors.As(err, &rejected) {
-		return commit, false, clustermanager.Refuse("%s refuses branch %s: %s; allow it in the repository's rules, or set --branch-prefix to a prefix that they allow",
+		return commit, false, clustermanager.Refuse("%s refuses branch %s: %s; allow it in the repository's rules, or change the setting branch-prefix to a prefix that they allow",
 			w.repository.FullName(), proposal.Branch, rejected.Words)
 	}
 	return commit, err == nil, err

@@ -17,8 +17,8 @@ func TestProposeRules(t *testing.T) {
 		rule  clustermanager.BranchRule
 		wants string
 	}{
-		{"creation", branch, clustermanager.BranchRule{Type: "creation"}, "a rule of acme/fleet forbids creating branch " + branch + ": allow the branch in the repository's rulesets, or set --branch-prefix"},
-		{"prefix", branch, pattern("starts_with", "bots/", false), `wants branch names that start with "bots/", and ` + branch + " does not: set --branch-prefix"},
+		{"creation", branch, clustermanager.BranchRule{Type: "creation"}, "a rule of acme/fleet forbids creating branch " + branch + ": allow the branch in the repository's rulesets, or change the setting branch-prefix"},
+		{"prefix", branch, pattern("starts_with", "bots/", false), `wants branch names that start with "bots/", and ` + branch + " does not: change the setting branch-prefix"},
 		{"not a suffix", branch, pattern("ends_with", "-l4", true), `wants branch names that do not end with "-l4"`},
 		{"contains", branch, pattern("contains", "JIRA", false), `wants branch names that contain "JIRA"`},
 		{"expression", branch, pattern("regex", "^(feat|fix)/", false), `wants branch names that match "^(feat|fix)/"`},
@@ -81,6 +81,6 @@ func TestProposeNames(t *testing.T) {
 	stage(t, workspace, pool())
 	for _, name := range []string{"", "main", "a..b", "-x", "a b", "a/.b", "a.lock", "x/", "a\nb"} {
 		_, err := workspace.Prepare(t.Context(), d.forge, name)
-		mustRefuse(t, err, "set --branch-prefix")
+		mustRefuse(t, err, "change the setting branch-prefix")
 	}
 }

@@ -261,7 +261,7 @@ func TestFilesRefusals(t *testing.T) {
 	}
 	for _, directory := range []string{"..", "../x", "/x", "a/../..", "./x", "a//b", "a/", "a\nb", "a/.git/hooks", ".GIT"} {
 		_, err := Files(add, clustermanager.Target{Path: directory}, fstest.MapFS{})
-		wantRefusal(t, err, "spec.path", "mode apply")
+		wantRefusal(t, err, "correct spec.path")
 	}
 }
 

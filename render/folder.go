@@ -139,7 +139,7 @@ func checkPath(directory string) error {
 	}
 	hasGit := slices.ContainsFunc(strings.Split(directory, "/"), func(name string) bool { return strings.EqualFold(name, ".git") })
 	if !fs.ValidPath(directory) || hasGit || strings.ContainsFunc(directory, unicode.IsControl) {
-		return clustermanager.Refuse("the Kustomization's spec.path %q is no clean path inside its repository: correct spec.path, or use mode apply", directory)
+		return clustermanager.Refuse("the Kustomization's spec.path %q is no clean path inside its repository: correct spec.path", directory)
 	}
 	return nil
 }

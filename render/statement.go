@@ -55,7 +55,7 @@ func statements(plan clustermanager.Plan, target clustermanager.Target) (map[str
 
 func (s *statement) ensure(step clustermanager.Step, target clustermanager.Target) (err error) {
 	if s.secret && len(s.objects) > 0 {
-		return clustermanager.Refuse("%s and %s would share one sealed file, which holds one Secret: use mode apply",
+		return clustermanager.Refuse("%s and %s would share one sealed file, which holds one Secret: give one of them another name",
 			clustermanager.ReferenceTo(s.objects[0]), step.Reference())
 	}
 	s.objects = append(s.objects, inFile(step, target))
@@ -71,14 +71,14 @@ func fileName(reference clustermanager.ObjectReference) (string, error) {
 	name := reference.Name
 	if name == "" || strings.HasPrefix(name, ".") || strings.Contains(name, "..") || strings.ContainsAny(name, `/\`) ||
 		strings.ContainsFunc(name, unicode.IsControl) {
-		return "", clustermanager.Refuse("%s %q: the name cannot be a file's name: use another name, or mode apply", reference.Kind, name)
+		return "", clustermanager.Refuse("%s %q: the name cannot be a file's name: use another name", reference.Kind, name)
 	}
 	if isSecret(reference) {
 		return name + secretSuffix, nil
 	}
 	file := name + ".yaml"
 	if kustomizationNames[file] || strings.HasSuffix(file, secretSuffix) {
-		return "", clustermanager.Refuse("%s: its file would be %s, which has another meaning: use another name, or mode apply", reference, file)
+		return "", clustermanager.Refuse("%s: its file would be %s, which has another meaning: use another name", reference, file)
 	}
 	return file, nil
 }
@@ -125,9 +125,9 @@ func (s *statement) refuseForeign(content []byte, file string) error {
 		reference, isObject := referenceIn(&document)
 		switch {
 		case err != nil || !isObject:
-			return clustermanager.Refuse("%s holds something else than Kubernetes objects, so it is not overwritten: rename that file, or use mode apply", file)
+			return clustermanager.Refuse("%s holds something else than Kubernetes objects, so it is not overwritten: rename that file", file)
 		case !slices.Contains(s.known, reference.Identity()):
-			return clustermanager.Refuse("%s holds %s, which is not of this plan, so it is neither overwritten nor removed: move that object to a file of another name, or use mode apply",
+			return clustermanager.Refuse("%s holds %s, which is not of this plan, so it is neither overwritten nor removed: move that object to a file of another name",
 				file, reference)
 		}
 	}

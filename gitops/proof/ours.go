@@ -21,7 +21,7 @@ func (p *prover) oursOnly(reason string) error {
 		}
 		isList := path.Dir(name) == root && slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name))
 		if !isList || !p.oneEntry(root, path.Base(directory)) {
-			return clustermanager.Refuse("%s: %s; without that only %s and its one entry may change, and %s changes too: mend the tree first, or use mode apply",
+			return clustermanager.Refuse("%s: %s; without that only %s and its one entry may change, and %s changes too: mend the tree first",
 				p.owner(), reason, directory, name)
 		}
 	}
@@ -60,10 +60,10 @@ func (p *prover) listed() error {
 	case err != nil:
 		return fmt.Errorf("%s: proving: %w", p.owner(), err)
 	case at == folder && !entry:
-		return clustermanager.Refuse("%s: %s does not list %s, so a merge would have no effect: add it there, or use mode apply",
+		return clustermanager.Refuse("%s: %s does not list %s, so a merge would have no effect: add it there",
 			p.owner(), name, path.Base(directory))
 	case at == absent && entry:
-		return clustermanager.Refuse("%s: %s lists %s, which would be gone: take the entry out, or use mode apply",
+		return clustermanager.Refuse("%s: %s lists %s, which would be gone: take the entry out",
 			p.owner(), name, path.Base(directory))
 	}
 	return nil

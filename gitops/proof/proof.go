@@ -180,7 +180,7 @@ func (p *prover) placement() error {
 			return fmt.Errorf("%s: proving: %w", p.owner(), err)
 		}
 		if at == link || at == submodule {
-			return clustermanager.Refuse("%s is a %s, which is never followed: make it a plain folder of %s, or use mode apply",
+			return clustermanager.Refuse("%s is a %s, which is never followed: make it a plain folder of %s",
 				where, map[kind]string{link: "symbolic link", submodule: "submodule"}[at], p.target().Repository.FullName())
 		}
 	}
@@ -190,7 +190,7 @@ func (p *prover) placement() error {
 			return fmt.Errorf("%s: proving: %w", p.owner(), err)
 		}
 		if by != "" {
-			return clustermanager.Refuse("%s is left out of what Flux fetches by %s, so a merge would have no effect: take the pattern out, or use mode apply",
+			return clustermanager.Refuse("%s is left out of what Flux fetches by %s, so a merge would have no effect: take the pattern out",
 				staged, by)
 		}
 	}

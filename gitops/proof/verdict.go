@@ -31,7 +31,7 @@ func (p *prover) judge(ctx context.Context, before, after side) (Result, error) 
 	case after.fault != nil && words(after.fault) == words(before.fault):
 		return p.alone(ctx, "the tree does not build today: "+words(before.fault))
 	case after.fault != nil:
-		return Result{}, clustermanager.Refuse("%s: the tree does not build today (%s) and would not build after the merge (%s): mend it first, or use mode apply",
+		return Result{}, clustermanager.Refuse("%s: the tree does not build today (%s) and would not build after the merge (%s): mend it first",
 			p.owner(), words(before.fault), words(after.fault))
 	case before.fault != nil:
 		return p.mended(before, after, doubts)
@@ -49,7 +49,7 @@ func (p *prover) judge(ctx context.Context, before, after side) (Result, error) 
 }
 
 func (p *prover) doesNotBuild(after side) error {
-	return clustermanager.Refuse("%s: the tree builds today and would not build after the merge: %s: mend what it names, or use mode apply",
+	return clustermanager.Refuse("%s: the tree builds today and would not build after the merge: %s: mend what it names",
 		p.owner(), words(after.fault))
 }
 
@@ -149,7 +149,7 @@ func (p *prover) unmeant(dropped, changed, added []string) error {
 	if len(effects) == 0 {
 		return nil
 	}
-	return clustermanager.Refuse("%s: the merge would make Flux %s of the objects that this change does not mean to touch: list them in a kustomization under %s first, or use mode apply",
+	return clustermanager.Refuse("%s: the merge would make Flux %s of the objects that this change does not mean to touch: list them in a kustomization under %s first",
 		p.owner(), strings.Join(effects, " and "), path.Clean(p.target().Path))
 }
 
@@ -180,11 +180,11 @@ func (p *prover) expected(after side, old map[clustermanager.ObjectReference]*un
 			moved := clustermanager.ReferenceTo(object)
 			_, before := old[moved.Identity()]
 			if !before && !known[moved.Identity()] && isMoved(want, moved) {
-				return clustermanager.Refuse("%s: Flux would apply %s as %s (%s): take that off for %s, or use mode apply",
+				return clustermanager.Refuse("%s: Flux would apply %s as %s (%s): take that off for %s",
 					p.owner(), want, moved, p.mover(), p.target().Directory())
 			}
 		}
-		return clustermanager.Refuse("%s: the build does not reach %s: %s, or use mode apply", p.owner(), want, p.missing())
+		return clustermanager.Refuse("%s: the build does not reach %s: %s", p.owner(), want, p.missing())
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (p *prover) missing() string {
 			return fmt.Sprintf("%s does not list %s, add it there", name, step.entry)
 		}
 	}
-	return "no kustomization under " + root + " lists " + directory
+	return "no kustomization under " + root + " lists " + directory + ", add it to one"
 }
 
 // readKustomization reads the first kustomization file of a folder; nil: there is none.

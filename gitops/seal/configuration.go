@@ -64,12 +64,12 @@ func exists(base fs.FS, name string) bool {
 func open(base fs.FS, name string, info fs.FileInfo, ignored, repository string) (*configuration, error) {
 	c := &configuration{repository: repository, path: name}
 	if !info.Mode().IsRegular() {
-		return nil, c.refuse("is not a regular file: make it one, or use mode apply")
+		return nil, c.refuse("is not a regular file: make it one")
 	}
 	content, err := readLimited(base, name)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return nil, c.refuse("is larger than 1 MiB: shorten it, or use mode apply")
+		return nil, c.refuse("is larger than 1 MiB: shorten it")
 	case err != nil:
 		return nil, fmt.Errorf("%s: reading the sops configuration: %w", name, err)
 	}
@@ -123,7 +123,7 @@ func (c *configuration) ruleFor(file string) (*creationRule, error) {
 	case err != nil && strings.Contains(err.Error(), saysUnreadable):
 		return nil, c.refuseUnreadable(err)
 	case err != nil:
-		return nil, rule.refuse("cannot be used (%s): mend it, or use mode apply", cause(err))
+		return nil, rule.refuse("cannot be used (%s): mend it", cause(err))
 	}
 	if rule.store, err = c.store(copied); err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (c *configuration) store(copied string) (config.YAMLStoreConfig, error) {
 	case err != nil:
 		return config.YAMLStoreConfig{}, c.refuseUnreadable(err)
 	case stores.YAML.Indent < 0:
-		return config.YAMLStoreConfig{}, c.refuse("sets a negative stores.yaml.indent: take it out, or use mode apply")
+		return config.YAMLStoreConfig{}, c.refuse("sets a negative stores.yaml.indent: take it out")
 	}
 	return stores.YAML, nil
 }

@@ -51,7 +51,7 @@ func (r *creationRule) take(chosen *config.Config) error {
 		r.Recipients += len(kept)
 	}
 	if r.Recipients > recipientLimit {
-		return r.refuse("names %d age recipients, of which %d are taken at most: name fewer, or use mode apply", r.Recipients, recipientLimit)
+		return r.refuse("names %d age recipients, of which %d are taken at most: name fewer", r.Recipients, recipientLimit)
 	}
 	return r.refusePlugins()
 }
@@ -88,7 +88,7 @@ func (r *creationRule) refusePlugins() error {
 				continue
 			}
 			if name, _, err := plugin.ParseRecipient(recipient); err == nil {
-				return r.refuse("names the recipient %s of the age plugin %q, and plugins are never run: put an X25519, ssh or post-quantum recipient in its place, or use mode apply", short(recipient), short(name))
+				return r.refuse("names the recipient %s of the age plugin %q, and plugins are never run: put an X25519, ssh or post-quantum recipient in its place", short(recipient), short(name))
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func (r *creationRule) encrypt(document sops.TreeBranch, digest string) ([]byte,
 	// GenerateDataKey would work on a copy and lose the threshold that several groups get by default.
 	key, problems := tree.GenerateDataKeyWithKeyServices([]keyservice.KeyServiceClient{keyservice.NewLocalClient()})
 	if len(problems) > 0 {
-		return nil, r.refuse("cannot be sealed for (%s): mend it, or use mode apply", cause(errors.Join(problems...)))
+		return nil, r.refuse("cannot be sealed for (%s): mend it", cause(errors.Join(problems...)))
 	}
 	// What sops says while it holds plain values is never passed on.
 	if common.EncryptTree(common.EncryptTreeOpts{Tree: &tree, Cipher: aes.NewCipher(), DataKey: key}) != nil {

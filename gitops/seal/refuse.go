@@ -38,7 +38,7 @@ func (c *configuration) refuse(format string, arguments ...any) error {
 }
 
 func (c *configuration) refuseUnreadable(err error) error {
-	return c.refuse("is no sops configuration (%s): mend it, or use mode apply", cause(err))
+	return c.refuse("is no sops configuration (%s): mend it", cause(err))
 }
 
 func (r *creationRule) refuse(format string, arguments ...any) error {
@@ -46,7 +46,7 @@ func (r *creationRule) refuse(format string, arguments ...any) error {
 }
 
 func (r *creationRule) refuseSelector(format string, arguments ...any) error {
-	return r.refuse("%s: make %q its only selector, or use mode apply", fmt.Sprintf(format, arguments...), selector)
+	return r.refuse("%s: make %q its only selector", fmt.Sprintf(format, arguments...), selector)
 }
 
 // refuseWithoutAge is for a key group, of several, that no age identity could open.
@@ -59,11 +59,11 @@ func (r *creationRule) refuseWithoutAge(index, groups int) error {
 	if len(r.leftOut) > 0 {
 		names = ", only " + short(strings.Join(r.leftOut, ", "))
 	}
-	return r.refuse("names no age recipient%s%s: add \"age: <recipient>\", or use mode apply", where, names)
+	return r.refuse("names no age recipient%s%s: add \"age: <recipient>\"", where, names)
 }
 
 func (c *configuration) refuseNoRule(file string) error {
-	return c.refuse("has no rule for %s: add \"%s\" to its creation_rules, or use mode apply", file, ruleToAdd(c.relative(file)))
+	return c.refuse("has no rule for %s: add \"%s\" to its creation_rules", file, ruleToAdd(c.relative(file)))
 }
 
 func refuseNoConfiguration(repository, file, ignored string) error {
@@ -71,7 +71,7 @@ func refuseNoConfiguration(repository, file, ignored string) error {
 	if ignored != "" {
 		hint = fmt.Sprintf(" (%s is not read, the name must end in .yaml)", ignored)
 	}
-	return clustermanager.Refuse("%s has no %s%s that says for whom %s is sealed: add one at the root with \"creation_rules: [%s]\", or use mode apply",
+	return clustermanager.Refuse("%s has no %s%s that says for whom %s is sealed: add one at the root with \"creation_rules: [%s]\"",
 		repository, configurationName, hint, file, ruleToAdd(file))
 }
 
@@ -87,6 +87,6 @@ func ruleToAdd(file string) string {
 
 func refuseDecryption(options Options, file string) error {
 	return clustermanager.Refuse("Kustomization %s does not decrypt, so Flux could not apply %s in %s: "+
-		"add \"decryption: {provider: sops, secretRef: {name: <Secret with the age identity>}}\" to its spec, or use mode apply",
+		"add \"decryption: {provider: sops, secretRef: {name: <Secret with the age identity>}}\" to its spec",
 		options.Kustomization, file, options.Repository)
 }

@@ -28,9 +28,9 @@ func TestRefusals(t *testing.T) {
 		base []string
 		want []string
 	}{
-		"no configuration": {nil, []string{"acme/fleet has no .sops.yaml", secrets, "creation_rules: [{path_regex: '^clusters/wc1/cluster-manager/", "use mode apply"}},
+		"no configuration": {nil, []string{"acme/fleet has no .sops.yaml", secrets, "creation_rules: [{path_regex: '^clusters/wc1/cluster-manager/"}},
 		"misnamed":         {[]string{"clusters/.sops.yml", ruled(native, "")}, []string{"acme/fleet has no .sops.yaml (clusters/.sops.yml is not read, the name must end in .yaml)"}},
-		"no YAML":          {[]string{".sops.yaml", "creation_rules: [\n"}, []string{".sops.yaml in acme/fleet is no sops configuration (", "use mode apply"}},
+		"no YAML":          {[]string{".sops.yaml", "creation_rules: [\n"}, []string{".sops.yaml in acme/fleet is no sops configuration ("}},
 		"wrong type":       {[]string{".sops.yaml", "creation_rules: nonsense\n"}, []string{".sops.yaml in acme/fleet is no sops configuration (", "line 1"}},
 		"empty":            {[]string{".sops.yaml", ""}, []string{".sops.yaml in acme/fleet has no rule for " + secrets, "path_regex: '^clusters/wc1/cluster-manager/"}},
 		"no rules":         {[]string{".sops.yaml", "creation_rules: []\n"}, []string{"has no rule for " + secrets}},

@@ -87,9 +87,9 @@ func TestClusterIsNotFound(t *testing.T) {
 		want            string
 	}{
 		{"absent", "", "wc9", &wire{}, clustermanager.ReasonNotFound,
-			"cluster wc9 not found: list_clusters shows the clusters"},
+			"cluster wc9 not found: correct the name or the namespace"},
 		{"absent in a namespace", "org-beta", "wc1", &wire{}, clustermanager.ReasonNotFound,
-			"cluster org-beta/wc1 not found: list_clusters shows the clusters"},
+			"cluster org-beta/wc1 not found: correct the name or the namespace"},
 		{"no name of a cluster", "", "../wc1", &wire{}, clustermanager.ReasonNotFound, "cluster ../wc1 not found"},
 		{"no namespace", "a/b", "wc1", &wire{}, clustermanager.ReasonNotFound, "cluster a/b/wc1 not found"},
 		{"ambiguous", "", "twin", &wire{}, clustermanager.ReasonRefused,
@@ -97,7 +97,7 @@ func TestClusterIsNotFound(t *testing.T) {
 		{"ambiguous per organization", "", "twin", &wire{forbid: []string{everyCluster}}, clustermanager.ReasonRefused,
 			"cluster twin is ambiguous, it exists in org-acme, org-beta: name the namespace"},
 		{"where one may not look", "", "gazelle", &wire{forbid: []string{everyCluster, "/org-beta/clusters/"}}, clustermanager.ReasonNotFound,
-			"cluster gazelle not found: list_clusters shows the clusters; you may not read clusters in org-beta"},
+			"cluster gazelle not found: correct the name or the namespace; you may not read clusters in org-beta"},
 		{"nothing can be listed", "", "wc1", &wire{forbid: []string{everyCluster, everyOrganization, everyNamespace}}, clustermanager.ReasonError,
 			"you may list neither clusters over all namespaces (clusters.cluster.x-k8s.io) nor organizations nor namespaces"},
 		{"forbidden", "org-acme", "wc1", &wire{forbid: []string{"/clusters/"}}, clustermanager.ReasonError,

@@ -26,8 +26,7 @@ func (r *Reader) repositoryOf(source *unstructured.Unstructured) (clustermanager
 	}
 	repository, err := r.options.Resolve(textAt(source.Object, "spec", "url"))
 	if err != nil {
-		return clustermanager.GitRepository{}, clustermanager.Refuse("%s: its spec.url: %s, %s",
-			clustermanager.ReferenceTo(source), err, useApply)
+		return clustermanager.GitRepository{}, clustermanager.Refuse("%s: its spec.url: %s", clustermanager.ReferenceTo(source), err)
 	}
 	repository.Source = clustermanager.NamespacedName{Namespace: source.GetNamespace(), Name: source.GetName()}
 	repository.Branch = branch
@@ -52,8 +51,8 @@ func branchOf(source *unstructured.Unstructured) (string, error) {
 		if branch, is := strings.CutPrefix(value, branchPrefix); is && field == "name" && branch != "" {
 			return branch, nil
 		}
-		return "", clustermanager.Refuse("%s: it follows the %s %s, and what is merged into a branch would not reach the cluster: let it follow a branch, %s",
-			clustermanager.ReferenceTo(source), followed(field), value, useApply)
+		return "", clustermanager.Refuse("%s: it follows the %s %s, and what is merged into a branch would not reach the cluster: let it follow a branch",
+			clustermanager.ReferenceTo(source), followed(field), value)
 	}
 	return defaultBranch, nil
 }
@@ -80,8 +79,8 @@ func checkout(source *unstructured.Unstructured, target clustermanager.Target) e
 		}
 		folder, err := cleanPath(to)
 		if err != nil || covers(folder, target.Path) || covers(target.Directory(), folder) {
-			return clustermanager.Refuse("%s: its spec.include puts the GitRepository %s over %s, so files written there would not reach the cluster: change the include, %s",
-				reference, included, target.Directory(), useApply)
+			return clustermanager.Refuse("%s: its spec.include puts the GitRepository %s over %s, so files written there would not reach the cluster: change the include",
+				reference, included, target.Directory())
 		}
 	}
 	sparse, set, _ := unstructured.NestedStringSlice(source.Object, "spec", "sparseCheckout")
@@ -93,6 +92,5 @@ func checkout(source *unstructured.Unstructured, target clustermanager.Target) e
 			return nil
 		}
 	}
-	return clustermanager.Refuse("%s: its spec.sparseCheckout leaves out %s: add it there, %s",
-		reference, target.Directory(), useApply)
+	return clustermanager.Refuse("%s: its spec.sparseCheckout leaves out %s: add it there", reference, target.Directory())
 }

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	useApply      = "or use mode apply"
 	decrypterSOPS = "sops"
+	// fromGit is the way out of what no repository that Flux follows holds.
+	fromGit = "let a Flux Kustomization apply the cluster's HelmRelease from a GitRepository, then call again"
 )
 
 // Target finds where in git the cluster's files go. What git or Flux cannot do is a *clustermanager.Refusal, and so is
@@ -58,8 +59,8 @@ func (r *Reader) owner(ctx context.Context, cluster clustermanager.Cluster) (clu
 		}
 		if apierrors.IsForbidden(err) {
 			return clustermanager.NamespacedName{}, clustermanager.Refuse(
-				"%s: you may not read it, and its labels say which Kustomization owns the cluster: ask for the right to get %s, %s",
-				noun.reference(cluster.Namespace, cluster.Name), noun.resource.GroupResource(), useApply)
+				"%s: you may not read it, and its labels say which Kustomization owns the cluster: ask for the right to get %s",
+				noun.reference(cluster.Namespace, cluster.Name), noun.resource.GroupResource())
 		}
 		if err != nil {
 			return clustermanager.NamespacedName{}, err
@@ -77,9 +78,9 @@ func (r *Reader) owner(ctx context.Context, cluster clustermanager.Cluster) (clu
 	}
 	if owner.Name == "" || owner.Namespace == "" {
 		return owner, clustermanager.Refuse(
-			"cluster %s/%s: no Kustomization owns it, %s has no labels %s and %s: use mode apply, or bring the cluster into git first",
+			"cluster %s/%s: no Kustomization owns it, %s has no labels %s and %s: %s",
 			cluster.Namespace, cluster.Name, clustermanager.ReferenceTo(labelled),
-			clustermanager.LabelKustomizationName, clustermanager.LabelKustomizationNamespace)
+			clustermanager.LabelKustomizationName, clustermanager.LabelKustomizationNamespace, fromGit)
 	}
 	return owner, nil
 }
@@ -89,11 +90,11 @@ func (r *Reader) onTheWay(ctx context.Context, of noun, namespace, name string) 
 	object, err := r.get(ctx, of, namespace, name)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, clustermanager.Refuse("%s: it does not exist, though the cluster's objects lead to it: restore it, %s",
-			of.reference(namespace, name), useApply)
+		return nil, clustermanager.Refuse("%s: it does not exist, though the cluster's objects lead to it: restore it",
+			of.reference(namespace, name))
 	case apierrors.IsForbidden(err):
-		return nil, clustermanager.Refuse("%s: you may not read it, and it says where in git the cluster is: ask for the right to get %s in namespace %s, %s",
-			of.reference(namespace, name), of.resource.GroupResource(), namespace, useApply)
+		return nil, clustermanager.Refuse("%s: you may not read it, and it says where in git the cluster is: ask for the right to get %s in namespace %s",
+			of.reference(namespace, name), of.resource.GroupResource(), namespace)
 	}
 	return object, err
 }
@@ -104,8 +105,8 @@ func targetOf(object *unstructured.Unstructured) (clustermanager.Target, error) 
 	owner := clustermanager.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
 	folder, err := cleanPath(textAt(spec, "path"))
 	if err != nil {
-		return clustermanager.Target{}, clustermanager.Refuse("Kustomization %s: spec.path %q %s: correct it, %s",
-			owner, textAt(spec, "path"), err, useApply)
+		return clustermanager.Target{}, clustermanager.Refuse("Kustomization %s: spec.path %q %s: correct it",
+			owner, textAt(spec, "path"), err)
 	}
 	interval, _ := time.ParseDuration(textAt(spec, "interval"))
 	return clustermanager.Target{
@@ -140,8 +141,8 @@ func covers(folder, of string) bool {
 func (r *Reader) source(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	reference := mapAt(object.Object, "spec", "sourceRef")
 	if kind := textAt(reference, "kind"); kind != gitRepositoryNoun.kind {
-		return nil, clustermanager.Refuse("%s: its source is of kind %q, and a pull request needs a GitRepository: use mode apply",
-			clustermanager.ReferenceTo(object), kind)
+		return nil, clustermanager.Refuse("%s: its source is of kind %q, and a pull request needs a GitRepository: %s",
+			clustermanager.ReferenceTo(object), kind, fromGit)
 	}
 	in := textAt(reference, "namespace")
 	if in == "" {

@@ -72,8 +72,8 @@ func checkMode(request clustermanager.CreateNodePoolRequest) error {
 	case clustermanager.ModeApply, clustermanager.ModeCommit:
 		return nil
 	}
-	return clustermanager.Refuse("mode %q does not exist: use %s to open a pull request, or %s to write to the installation",
-		request.Mode, clustermanager.ModeCommit, clustermanager.ModeApply)
+	return clustermanager.Refuse("mode %q does not exist: use %s, which opens a pull request",
+		request.Mode, clustermanager.ModeCommit)
 }
 
 func checkServing(request clustermanager.CreateNodePoolRequest) error {

@@ -28,7 +28,7 @@ type (
 // faults are in the order in which they are told.
 var faults = []fault{
 	{"cluster missing", func(r request, _ survey) { r.Cluster = "" },
-		"cluster is missing: name the cluster that gets the pool; list_clusters shows them", false},
+		"cluster is missing: name the cluster that gets the pool", false},
 	{"name too short", func(r request, _ survey) { r.Name = "gpu" },
 		`pool name "gpu" is not allowed: use 5 to 20 lower-case letters, digits and dashes, starting and ending with a letter or digit`, false},
 	{"name climbs out", func(r request, _ survey) { r.Name = "../gpu-l4" },
@@ -50,7 +50,7 @@ var faults = []fault{
 	{"chartVersion that is no tag", func(r request, _ survey) { r.ChartVersion = "0.8.0+build" },
 		`chartVersion "0.8.0+build" is no exact version: name one of chart gpu-node-pool, such as 0.8.0, or leave it out to follow the newest`, true},
 	{"mode", func(r request, _ survey) { r.Mode = "push" },
-		`mode "push" does not exist: use commit to open a pull request, or apply to write to the installation`, false},
+		`mode "push" does not exist: use commit, which opens a pull request`, false},
 	{"cache without serving", func(r request, _ survey) { r.Cache = new(true) },
 		"cache true needs model serving, and serving is false: leave out one of the two", false},
 
