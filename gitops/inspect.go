@@ -83,7 +83,10 @@ func (w *Workspace) carries(ctx context.Context, tree partial.Hash, listed map[p
 		if err != nil {
 			return false, fmt.Errorf("repository %s: %w", w.repository.FullName(), err)
 		}
-		carried, err := w.edit(ctx, commit.Tree, staged)
+		if err := w.fetchLevels(ctx, commit.Tree, staged.Paths()); err != nil {
+			return false, err
+		}
+		carried, err := w.edit(commit.Tree, staged)
 		if clustermanager.ReasonOf(err) == clustermanager.ReasonRefused {
 			continue
 		}

@@ -1,7 +1,6 @@
 package gitops
 
 import (
-	"context"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -21,11 +20,14 @@ func (w *Workspace) Stage(files clustermanager.FileSet) error {
 			return fmt.Errorf("repository %s: staging %q: %w", w.repository.FullName(), path, err)
 		}
 	}
+	if err := w.fetchLevels(w.context, w.root, files.Paths()); err != nil {
+		return err
+	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	staged := maps.Clone(w.staged)
 	maps.Copy(staged, files)
-	proposed, err := w.edit(w.context, w.root, staged)
+	proposed, err := w.edit(w.root, staged)
 	if err != nil {
 		return err
 	}
@@ -73,12 +75,9 @@ type edited struct {
 	actions map[string]clustermanager.FileAction
 }
 
-// edit writes files into the tree at root, with the trees on the way fetched. A tree in which nothing changes keeps its
-// hash, and a directory that becomes empty goes, as git has none.
-func (w *Workspace) edit(ctx context.Context, root partial.Hash, files clustermanager.FileSet) (edited, error) {
-	if err := w.fetchLevels(ctx, root, files.Paths()); err != nil {
-		return edited{}, err
-	}
+// edit writes files into the tree at root, in memory: the trees on the way are at hand (fetchLevels). A tree in which
+// nothing changes keeps its hash, and a directory that becomes empty goes, as git has none.
+func (w *Workspace) edit(root partial.Hash, files clustermanager.FileSet) (edited, error) {
 	e := &editor{workspace: w, result: edited{actions: map[string]clustermanager.FileAction{}}}
 	changed, _, err := e.tree(root, "", files)
 	if err != nil {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/gitops"
@@ -272,6 +274,44 @@ func TestStageRefuses(t *testing.T) {
 	mustRefuse(t, workspace.Stage(clustermanager.FileSet{"n/a": text("x"), "n/a/b": text("x")}), "n/a in acme/fleet is both a file and a directory in this change")
 	if got := repository.Git("rev-parse", "main^{tree}"); len(workspace.Changes(false)) != 0 || got == "" {
 		t.Error("a refused edit was staged")
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (r roundTrip) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
+
+// A slow fetch for one file keeps nobody from reading what is staged.
+func TestStagingFetchesWithoutTheLock(t *testing.T) {
+	_, repository := newRepository(t, fleet)
+	var workspace *gitops.Workspace
+	fetches := 0
+	opened := options(repository)
+	opened.Transport = roundTrip(func(request *http.Request) (*http.Response, error) {
+		if workspace != nil {
+			fetches++
+			read := make(chan struct{})
+			go func() {
+				workspace.Changes(true)
+				workspace.Proposed()
+				close(read)
+			}()
+			select {
+			case <-read:
+			case <-time.After(5 * time.Second):
+				t.Error("what is staged cannot be read during a fetch")
+			}
+		}
+		return http.DefaultTransport.RoundTrip(request)
+	})
+	made, err := gitops.Open(t.Context(), opened)
+	if err != nil {
+		t.Fatal(err)
+	}
+	workspace = made
+	stage(t, workspace, clustermanager.FileSet{"clusters/wc1/deep/er/new.yaml": text("new: true\n")})
+	if fetches == 0 {
+		t.Error("nothing was fetched")
 	}
 }
 
