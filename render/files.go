@@ -58,12 +58,12 @@ type renderer struct {
 
 // writeObjects states the files of objects and Secrets.
 func (r *renderer) writeObjects() error {
-	for name, statement := range r.stated {
+	for _, name := range r.names() {
 		before, err := r.directory.read(name)
 		if err != nil {
 			return err
 		}
-		file, err := statement.file(before, path.Join(r.directory.path, name))
+		file, err := r.stated[name].file(before, path.Join(r.directory.path, name))
 		if err != nil {
 			return err
 		}

@@ -229,6 +229,9 @@ func TestFilesRefusals(t *testing.T) {
 			steps(pool("wc1-gpu-l4"), credentials("wc1-gpu-l4")), []string{"Secret org-acme/wc1-gpu-l4"}},
 		{"a file that is no manifest", fstest.MapFS{directory + "wc1-gpu-l4.yaml": text("a: b\n")}, add, []string{directory + "wc1-gpu-l4.yaml", "something else than Kubernetes objects"}},
 		{"a file that cannot be read", fstest.MapFS{directory + "wc1-gpu-l4.yaml": text("a: [\n")}, add, []string{directory + "wc1-gpu-l4.yaml", "something else than Kubernetes objects"}},
+		{"two files with foreign objects: always the first is told", fstest.MapFS{
+			directory + "wc1-gpu-l4.yaml": text(foreign), directory + "wc1-gpu-a10g.yaml": text(foreign),
+		}, steps(pool("wc1-gpu-l4"), pool("wc1-gpu-a10g")), []string{directory + "wc1-gpu-a10g.yaml holds"}},
 		{"another manifest and no kustomization file", fstest.MapFS{directory + "other.yaml": text(foreign)}, add, []string{directory + "other.yaml", "no kustomization file"}},
 		{"a manifest that would come in with the removal", fstest.MapFS{
 			directory + "kustomization.yaml": text("resources: [wc1-gpu-l4.yaml]\n"), directory + "sub/other.yaml": text(foreign),

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -131,7 +132,7 @@ func revealed(step clustermanager.Step, target clustermanager.Target) (clusterma
 		values[key] = value.Reveal()
 	}
 	masked, _, _ := unstructured.NestedMap(object.Object, "stringData")
-	for key := range maps.Keys(masked) {
+	for _, key := range slices.Sorted(maps.Keys(masked)) {
 		if _, known := values[key]; !known {
 			return clustermanager.Secret{}, fmt.Errorf("%s: writing its file: the plan holds no value of %q", step.Reference(), key)
 		}

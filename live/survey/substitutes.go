@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"maps"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -62,7 +63,7 @@ func (r *Reader) substitutesOf(ctx context.Context, namespace string, source map
 		return nil, kind + " " + name + ": " + err.Error()
 	}
 	variables = map[string]clustermanager.Secret{}
-	for key := range mapAt(object.Object, "data") {
+	for _, key := range slices.Sorted(maps.Keys(mapAt(object.Object, "data"))) {
 		value := textAt(object.Object, "data", key)
 		if of == secretNoun {
 			decoded, err := base64.StdEncoding.DecodeString(value)
