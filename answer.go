@@ -83,10 +83,20 @@ type Proof struct {
 	Note  string `json:"note,omitempty"`
 }
 
-// APIState says whether the installation serves an API group; State is served, absent or unknown.
+// APIAvailability says whether an API is served.
+type APIAvailability string
+
+const (
+	APIServed APIAvailability = "served"
+	APIAbsent APIAvailability = "absent"
+	// APIUnknown says that it could not be found out.
+	APIUnknown APIAvailability = "unknown"
+)
+
+// APIState says whether the installation serves an API group; Note why that is unknown.
 type APIState struct {
-	Group   string `json:"group"`
-	Version string `json:"version"`
-	State   string `json:"state"`
-	Note    string `json:"note,omitempty"`
+	Group   string          `json:"group"`
+	Version string          `json:"version"`
+	State   APIAvailability `json:"state"`
+	Note    string          `json:"note,omitempty"`
 }

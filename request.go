@@ -37,7 +37,7 @@ type CreateNodePoolRequest struct {
 	Zones        []string `json:"zones,omitempty" jsonschema:"availability zones the nodes are pinned to, of the cluster's node subnets; none: every zone"`
 	Cache        *bool    `json:"cache,omitempty" jsonschema:"model cache of the serving slice; not given: as it is, off for a first slice"`
 	Serving      *bool    `json:"serving,omitempty" jsonschema:"compose model serving with the pool; false: the pool alone"`
-	Mode         string   `json:"mode,omitempty" jsonschema:"apply writes to the installation, commit opens a pull request in the repository that owns the cluster"`
+	Mode         Mode     `json:"mode,omitempty" jsonschema:"apply writes to the installation, commit opens a pull request in the repository that owns the cluster"`
 	DryRun       bool     `json:"dryRun,omitempty" jsonschema:"show what would be done and write nothing"`
 }
 
@@ -55,7 +55,7 @@ func (r CreateNodePoolRequest) WithDefaults() CreateNodePoolRequest {
 		r.Serving = &serving
 	}
 	if r.Mode == "" {
-		r.Mode = string(ModeApply)
+		r.Mode = ModeApply
 	}
 	return r
 }

@@ -36,8 +36,7 @@ func (t *Tools) createNodePool() (Tool, error) {
 		"maxGpus": all(func(schema *jsonschema.Schema) { schema.Minimum = jsonschema.Ptr(1.0) },
 			withDefault(strconv.Itoa(clustermanager.DefaultMaxGPUs))),
 		"serving": withDefault("true"),
-		"mode": all(withEnum(string(clustermanager.ModeApply), string(clustermanager.ModeCommit)),
-			withDefault(strconv.Quote(string(clustermanager.ModeApply)))),
+		"mode":    withDefault(strconv.Quote(string(clustermanager.ModeApply))),
 		"prewarm": withDefault("false"),
 		"dryRun":  withDefault("false"),
 	}, t.handleCreateNodePool)
@@ -48,7 +47,7 @@ func (t *Tools) handleCreateNodePool(ctx context.Context, call Call, request clu
 	if err := compose.CheckNodePool(request); err != nil {
 		return clustermanager.WriteResult{}, err
 	}
-	ctx, cancel, err := t.begin(ctx, call, clustermanager.Mode(request.Mode))
+	ctx, cancel, err := t.begin(ctx, call, request.Mode)
 	if err != nil {
 		return clustermanager.WriteResult{}, err
 	}
@@ -77,7 +76,7 @@ func (t *Tools) handleCreateNodePool(ctx context.Context, call Call, request clu
 		Sizes: pool.Sizes, Zones: pool.Zones, ZonesNote: pool.ZonesNote, Warnings: pool.Plan.Warnings,
 	}
 	return t.carryOut(ctx, call, change{
-		tool: "create_node_pool", mode: clustermanager.Mode(request.Mode), dryRun: request.DryRun,
+		tool: "create_node_pool", mode: request.Mode, dryRun: request.DryRun,
 		verb: "add", names: []string{survey.Cluster.Name, request.Name},
 		scope: survey.Cluster.Name, summary: "add GPU node pool " + request.Name,
 		subject: survey.Cluster.Name + "/" + request.Name,

@@ -50,7 +50,7 @@ func (t *Tools) getInfo() (Tool, error) {
 		reader, err := t.reader(call)
 		if err != nil {
 			info.ClusterAPI = clustermanager.APIState{
-				Group: clustermanager.ClusterAPI.Group, Version: clustermanager.ClusterAPI.Version, State: "unknown", Note: err.Error(),
+				Group: clustermanager.ClusterAPI.Group, Version: clustermanager.ClusterAPI.Version, State: clustermanager.APIUnknown, Note: err.Error(),
 			}
 			return info, nil
 		}

@@ -13,9 +13,10 @@ import (
 // typeSchemas are the closed sets of the vocabulary: string types whose values the schema lists.
 func typeSchemas() map[reflect.Type]*jsonschema.Schema {
 	return map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[clustermanager.Mode]():       stringEnum(clustermanager.ModeApply, clustermanager.ModeCommit),
-		reflect.TypeFor[clustermanager.FileAction](): stringEnum(clustermanager.FileAdd, clustermanager.FileUpdate, clustermanager.FileRemove, clustermanager.FileUnchanged),
-		reflect.TypeFor[clustermanager.DiffAction](): stringEnum(clustermanager.DiffAdd, clustermanager.DiffChange, clustermanager.DiffRemove),
+		reflect.TypeFor[clustermanager.Mode]():            stringEnum(clustermanager.ModeApply, clustermanager.ModeCommit),
+		reflect.TypeFor[clustermanager.APIAvailability](): stringEnum(clustermanager.APIServed, clustermanager.APIAbsent, clustermanager.APIUnknown),
+		reflect.TypeFor[clustermanager.FileAction]():      stringEnum(clustermanager.FileAdd, clustermanager.FileUpdate, clustermanager.FileRemove, clustermanager.FileUnchanged),
+		reflect.TypeFor[clustermanager.DiffAction]():      stringEnum(clustermanager.DiffAdd, clustermanager.DiffChange, clustermanager.DiffRemove),
 	}
 }
 

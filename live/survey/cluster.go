@@ -18,13 +18,6 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-// States of an API on the installation.
-const (
-	apiServed  = "served"
-	apiAbsent  = "absent"
-	apiUnknown = "unknown"
-)
-
 const (
 	organizationPrefix = "org-"
 	// maxParallel bounds the reads of one namespace after the other.
@@ -49,17 +42,17 @@ func (e *ClusterAPIAbsent) Error() string {
 func (r *Reader) ClusterAPI(ctx context.Context) clustermanager.APIState {
 	version := clustermanager.ClusterAPI
 	state, _ := once(r, "discovery", func() (clustermanager.APIState, error) {
-		state := clustermanager.APIState{Group: version.Group, Version: version.Version, State: apiAbsent}
+		state := clustermanager.APIState{Group: version.Group, Version: version.Version, State: clustermanager.APIAbsent}
 		found, err := discovery.ToDiscoveryInterfaceWithContext(r.client.Discovery).
 			ServerResourcesForGroupVersionWithContext(ctx, version.String())
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
-			state.State, state.Note = apiUnknown, err.Error()
+			state.State, state.Note = clustermanager.APIUnknown, err.Error()
 		case slices.ContainsFunc(found.APIResources, func(served metav1.APIResource) bool {
 			return served.Name == clusterNoun.resource.Resource
 		}):
-			state.State = apiServed
+			state.State = clustermanager.APIServed
 		}
 		return state, nil
 	})
@@ -71,9 +64,9 @@ func (r *Reader) ClusterAPI(ctx context.Context) clustermanager.APIState {
 func (r *Reader) FindCluster(ctx context.Context, namespace, name string) (clustermanager.Cluster, error) {
 	named := clustermanager.NamespacedName{Namespace: namespace, Name: name}
 	switch state := r.ClusterAPI(ctx); state.State {
-	case apiAbsent:
+	case clustermanager.APIAbsent:
 		return clustermanager.Cluster{}, &ClusterAPIAbsent{Cluster: named.String(), API: state}
-	case apiUnknown:
+	case clustermanager.APIUnknown:
 		return clustermanager.Cluster{}, fmt.Errorf("cluster %s: finding it: discovering %s/%s: %s",
 			named, state.Group, state.Version, state.Note)
 	}

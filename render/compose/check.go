@@ -68,7 +68,7 @@ func checkChartVersion(request clustermanager.CreateNodePoolRequest) error {
 }
 
 func checkMode(request clustermanager.CreateNodePoolRequest) error {
-	switch clustermanager.Mode(request.Mode) {
+	switch request.Mode {
 	case clustermanager.ModeApply, clustermanager.ModeCommit:
 		return nil
 	}

@@ -77,7 +77,7 @@ func otherLabels(composed, live map[string]string) []string {
 // guardInventory: what a Kustomization applies is changed in its repository alone. The one that the proposal goes to is
 // the exception in mode commit.
 func (d *decision) guardInventory(reference clustermanager.ObjectReference, inventory *clustermanager.NamespacedName) error {
-	commit := clustermanager.Mode(d.request.Mode) == clustermanager.ModeCommit
+	commit := d.request.Mode == clustermanager.ModeCommit
 	target, known := d.survey.Target.Get()
 	switch {
 	case inventory == nil, commit && target.Kustomization == *inventory:

@@ -56,7 +56,7 @@ func TestOwnership(t *testing.T) {
 	} {
 		survey, request := surveyOf(t, "wc1"), pool("wc1", "gpu-l4")
 		if test.mode != "" {
-			request.Mode = string(test.mode)
+			request.Mode = test.mode
 		}
 		if test.noTarget {
 			survey.Target = clustermanager.Unknown[clustermanager.Target]("internal error")

@@ -31,7 +31,7 @@ func surveyOf(t *testing.T, name string) clustermanager.Survey {
 
 // pool is a request for a plain pool of a cluster in mode commit.
 func pool(cluster, name string) clustermanager.CreateNodePoolRequest {
-	return clustermanager.CreateNodePoolRequest{Cluster: cluster, Name: name, Serving: new(false), Mode: string(clustermanager.ModeCommit)}
+	return clustermanager.CreateNodePoolRequest{Cluster: cluster, Name: name, Serving: new(false), Mode: clustermanager.ModeCommit}
 }
 
 func composed(t *testing.T, request clustermanager.CreateNodePoolRequest, survey clustermanager.Survey) Pool {
