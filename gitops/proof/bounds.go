@@ -2,9 +2,7 @@ package proof
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
@@ -16,7 +14,7 @@ const (
 	maxFileBytes = 4 << 20
 	// maxTreeBytes bounds what is read of one tree: 2,000 objects of 16 KiB.
 	maxTreeBytes = 32 << 20
-	// maxObjects is the size of a tree above which it is not built (architecture.md, "The proof").
+	// maxObjects is the size of a tree above which it is not built, since a call has a few seconds for all that it does.
 	maxObjects = 2000
 	// maxNodes bounds the YAML nodes that a build walks, each alias and each repeated base counted out: about 100 MB in
 	// memory per copy, and ten times what 2,000 HelmReleases have.
@@ -67,7 +65,7 @@ func weigh(content []byte, depth int) (w weight) {
 	for {
 		var document yaml.Node
 		err := decoder.Decode(&document)
-		if errors.Is(err, io.EOF) || err != nil {
+		if err != nil {
 			return w
 		}
 		count := counter{known: map[*yaml.Node]int{}, depth: depth}

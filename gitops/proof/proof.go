@@ -99,10 +99,12 @@ func newProver(in Input) (*prover, error) {
 	if err == nil {
 		err = json.Unmarshal(text, &p.spec)
 	}
-	if err != nil || in.Diff == nil {
-		return nil, fmt.Errorf("%s: proving: spec or diff is unusable: %w", p.owner(), err)
-	}
-	if p.spec == nil {
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: proving: copying its spec: %w", p.owner(), err)
+	case in.Diff == nil:
+		return nil, fmt.Errorf("%s: proving: no Diff was given", p.owner())
+	case p.spec == nil:
 		p.spec = map[string]any{}
 	}
 	repository := in.Target.Repository

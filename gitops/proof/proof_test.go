@@ -473,6 +473,20 @@ func TestProve(t *testing.T) {
 }
 
 // TestSubstitution looks at what came out of the post-build step.
+func TestInputThatCannotBeProven(t *testing.T) {
+	withoutDiff, odd := proposal(fleet, fleet.with(pool)), proposal(fleet, fleet.with(pool))
+	withoutDiff.Diff = nil
+	odd.Target.Spec = map[string]any{"path": func() {}}
+	for want, in := range map[string]Input{
+		"Kustomization flux/wc1: proving: no Diff was given":                                withoutDiff,
+		"Kustomization flux/wc1: proving: copying its spec: json: unsupported type: func()": odd,
+	} {
+		if _, err := Prove(t.Context(), in); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 func TestSubstitution(t *testing.T) {
 	for name, test := range map[string]struct {
 		value, want string
