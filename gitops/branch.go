@@ -22,16 +22,8 @@ func BranchName(prefix, installation, verb string, subject ...string) string {
 	return strings.TrimPrefix(strings.Join(append(segments, strings.Join(append([]string{verb}, subject...), "-")), "/"), "/")
 }
 
-// Trailer is the value of a commit's trailer: <tool> <installation>/<cluster>[/<pool>]. Empty names are left out.
-func Trailer(tool string, names ...string) string {
-	var named []string
-	for _, name := range names {
-		if name != "" {
-			named = append(named, name)
-		}
-	}
-	return tool + " " + strings.Join(named, "/")
-}
+// Trailer is the value of a commit's trailer; the subject is [<installation>/]<cluster>[/<pool>].
+func Trailer(tool, subject string) string { return tool + " " + subject }
 
 // message is the commit's message: the title and, as its last paragraph, the trailer.
 func message(title, trailer string) string {

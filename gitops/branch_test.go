@@ -22,7 +22,7 @@ func TestBranchName(t *testing.T) {
 
 func TestIsOurs(t *testing.T) {
 	tests := map[string]bool{
-		message("feat(wc1): add\nGPU", Trailer("create_node_pool", "gazelle", "wc1", "gpu")):        true,
+		message("feat(wc1): add\nGPU", Trailer("create_node_pool", "gazelle/wc1/gpu")):              true,
 		"feat: x\r\n\r\nCluster-Manager: create_node_pool a/b\r\n":                                  true,
 		"feat: x\n\nmore\n\nCluster-Manager: create_node_pool a/b\nCo-authored-by: A <a@b.example>": true,
 		"Cluster-Manager: in the title":                                                             false,
@@ -36,7 +36,7 @@ func TestIsOurs(t *testing.T) {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
-	if got, want := message("a\nb", Trailer("create_node_pool", "", "wc1")), "a b\n\nCluster-Manager: create_node_pool wc1\n"; got != want {
+	if got, want := message("a\nb", Trailer("create_node_pool", "wc1")), "a b\n\nCluster-Manager: create_node_pool wc1\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

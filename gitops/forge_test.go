@@ -124,7 +124,7 @@ func (f *fakeForge) settle(number int, state clustermanager.PullRequestState) {
 func proposal(branch string) gitops.Proposal {
 	return gitops.Proposal{
 		Branch: branch, Title: "feat(wc1): add GPU node pool gpu-l4", Body: "The body.",
-		Trailer:    gitops.Trailer("create_node_pool", "gazelle", "wc1", "gpu-l4"),
+		Trailer:    gitops.Trailer("create_node_pool", "gazelle/wc1/gpu-l4"),
 		AuthorName: "Jane Doe", AuthorEmail: "jane@example.com", Time: time.Unix(1750000000, 0),
 	}
 }

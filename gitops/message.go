@@ -19,7 +19,7 @@ type Message struct {
 	// Scope and Summary make the title: feat(<scope>): <summary>.
 	Scope   string
 	Summary string
-	// Subject is what the proposal is about, for the trailer: <installation>/<cluster>[/<pool>].
+	// Subject is what the proposal is about, for the trailer: [<installation>/]<cluster>[/<pool>].
 	Subject string
 	// Cluster is namespace/name.
 	Cluster  string
