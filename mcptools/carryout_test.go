@@ -15,7 +15,7 @@ func TestWithoutATargetTheClassIsThatOfItsRead(t *testing.T) {
 		clustermanager.ReasonError:    errors.New("Kustomization flux/wc1: reading: timeout"),
 	} {
 		survey := clustermanager.Survey{Target: clustermanager.Read(clustermanager.Target{}, err)}
-		_, got := tools(t).carryOut(t.Context(), Call{}, change{survey: survey}, clustermanager.WriteResult{})
+		_, got := tools(t).carryOut(t.Context(), Call{}, change{mode: clustermanager.ModeCommit, survey: survey}, clustermanager.WriteResult{})
 		if clustermanager.ReasonOf(got) != want || got.Error() != err.Error() {
 			t.Errorf("%v: got %v of class %s, want class %s", err, got, clustermanager.ReasonOf(got), want)
 		}
