@@ -36,6 +36,8 @@ type serveOptions struct {
 	path            string
 	maxRequestBytes int64
 	verbose         bool
+	// forge is no flag: see snapshotOptions.
+	forge *outsideForge
 }
 
 func newServe() *cobra.Command {
@@ -68,7 +70,7 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: level}))
-	opened, err := openSnapshot(ctx, snapshotOptions{directory: options.snapshot, keep: options.keep, now: time.Now, log: log})
+	opened, err := openSnapshot(ctx, snapshotOptions{directory: options.snapshot, keep: options.keep, now: time.Now, log: log, forge: options.forge})
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,26 @@ const needsSnapshot = "this build reads an installation from a folder alone: nam
 // installation is an offline installation with its forge and the tools over it.
 type installation struct {
 	offline *offline.Installation
-	forge   *localforge.Forge
-	tools   *mcptools.Tools
-	scratch string
+	// forge is the one that was started for the snapshot's repositories; nil where another one stands for it.
+	forge     *localforge.Forge
+	addresses addresses
+	tools     *mcptools.Tools
+	scratch   string
 	// lock is the open file that keeps other processes out of a kept folder.
 	lock *os.File
+}
+
+// addresses are where a forge answers.
+type addresses interface {
+	CloneURL(owner, name string) string
+	APIURL() string
+}
+
+// outsideForge is a forge that runs already, such as one that several processes write to.
+type outsideForge struct {
+	addresses
+	// token is the one that the forge knows the caller by.
+	token clustermanager.Secret
 }
 
 // snapshotOptions say which folder stands for the installation, and where its state goes.
@@ -42,6 +57,10 @@ type snapshotOptions struct {
 	log  *slog.Logger
 	// transport carries git's and GitHub's requests; nil is http.DefaultTransport.
 	transport http.RoundTripper
+	// forge stands for the one of the snapshot; nil starts one over the snapshot's repositories.
+	forge *outsideForge
+	// through gives the address that the installation's API server is reached at, such as a proxy's; nil: its own.
+	through func(address string) string
 }
 
 // openSnapshot brings up an installation from a folder: its API server, its repositories on a forge, and the tools.
@@ -63,22 +82,15 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 	if err = unavailable(opened.offline.Flags); err != nil {
 		return nil, err
 	}
-	state := options.keep
-	if state != "" {
-		if opened.lock, err = lockFolder(state); err != nil {
-			return nil, err
-		}
-	} else {
-		if opened.scratch, err = os.MkdirTemp("", "cluster-manager-forge-"); err != nil {
-			return nil, fmt.Errorf("scratch folder: making: %w", err)
-		}
-		state = opened.scratch
-	}
-	if err = opened.startForge(ctx, state); err != nil {
+	if err = opened.findForge(ctx, options); err != nil {
 		return nil, err
 	}
+	server := opened.offline.Config()
+	if options.through != nil {
+		server.Host = options.through(server.Host)
+	}
 	opened.tools, err = mcptools.New(mcptools.Options{
-		Version: version, Settings: opened.offline.Settings, Sessions: session.New(opened.offline.Config()),
+		Version: version, Settings: opened.offline.Settings, Sessions: session.New(server),
 		Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return opened.offline.Caller, nil },
 		CommitOffered: opened.offline.Caller.GitHub != nil,
@@ -97,6 +109,29 @@ func unavailable(flags map[string]string) error {
 	return errors.Join(faults...)
 }
 
+// findForge takes the forge that is there, or starts one.
+func (i *installation) findForge(ctx context.Context, options snapshotOptions) error {
+	if options.forge != nil {
+		i.addresses = options.forge
+		if i.offline.Caller.GitHub != nil {
+			i.offline.Caller.GitHub.Token = options.forge.token
+		}
+		return nil
+	}
+	state, err := options.keep, error(nil)
+	if state != "" {
+		if i.lock, err = lockFolder(state); err != nil {
+			return err
+		}
+	} else {
+		if i.scratch, err = os.MkdirTemp("", "cluster-manager-forge-"); err != nil {
+			return fmt.Errorf("scratch folder: making: %w", err)
+		}
+		state = i.scratch
+	}
+	return i.startForge(ctx, state)
+}
+
 func (i *installation) startForge(ctx context.Context, state string) error {
 	var err error
 	i.forge, err = localforge.Start(ctx, localforge.Options{
@@ -105,6 +140,7 @@ func (i *installation) startForge(ctx context.Context, state string) error {
 	if err != nil {
 		return err
 	}
+	i.addresses = i.forge
 	if person := i.offline.Caller.GitHub; person != nil {
 		i.forge.AddUser(localforge.User{Login: person.Login, Email: i.offline.Caller.Email, ID: 1, Token: person.Token, Push: true})
 	}
@@ -157,7 +193,7 @@ func (i *installation) resolve(url string) (clustermanager.GitRepository, error)
 		return clustermanager.GitRepository{}, err
 	}
 	return clustermanager.GitRepository{
-		Host: host, Owner: owner, Name: name, CloneURL: i.forge.CloneURL(owner, name), APIURL: i.forge.APIURL(),
+		Host: host, Owner: owner, Name: name, CloneURL: i.addresses.CloneURL(owner, name), APIURL: i.addresses.APIURL(),
 	}, nil
 }
 
