@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"sync"
 	"time"
@@ -100,10 +101,12 @@ func (s *Sessions) keep(token tokenSum, client *Client) {
 func newClient(base *rest.Config, token clustermanager.Secret) (*Client, error) {
 	config := rest.CopyConfig(base)
 	config.BearerToken = token.Reveal()
+	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return &masked{base: base, token: token} })
 	transport, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, err
 	}
+	transport.CheckRedirect = stay
 	made := &Client{}
 	if made.Dynamic, err = dynamic.NewForConfigAndClient(config, transport); err != nil {
 		return nil, err
