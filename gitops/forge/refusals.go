@@ -76,6 +76,7 @@ func (c *Client) explain(o operation, err error) error {
 	if n == nil {
 		return c.unreachable(o, failure(err), err)
 	}
+	n.withhold(c.token)
 	for _, r := range rules {
 		if r.applies(n) {
 			text := fmt.Sprintf("GitHub %s: %s: %s", c.object(o), o.doing, r.sentence(c, o, n))

@@ -11,6 +11,8 @@ import (
 	"unicode"
 
 	"github.com/google/go-github/v62/github"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 const (
@@ -109,6 +111,14 @@ func details(raw json.RawMessage) []string {
 		}
 	}
 	return found
+}
+
+// withhold masks the token in what GitHub says, before any of it is cut: a part of a token would not be found any more.
+func (n *rejection) withhold(token clustermanager.Secret) {
+	n.message = strings.ReplaceAll(n.message, token.Reveal(), token.String())
+	for i, detail := range n.details {
+		n.details[i] = strings.ReplaceAll(detail, token.Reveal(), token.String())
+	}
 }
 
 // words is everything that GitHub says, in one line.

@@ -80,8 +80,8 @@ func (r *Remote) clean(words string) string {
 	}
 	text := strings.ToValidUTF8(strings.Join(lines, " "), "")
 	if plain := r.token.Reveal(); plain != "" {
-		text = strings.ReplaceAll(text, plain, clustermanager.Masked)
-		text = strings.ReplaceAll(text, base64.StdEncoding.EncodeToString([]byte(user+":"+plain)), clustermanager.Masked)
+		text = withhold(text, plain)
+		text = withhold(text, base64.StdEncoding.EncodeToString([]byte(user+":"+plain)))
 	}
 	if len(text) > maxWordsBytes {
 		text = strings.ToValidUTF8(text[:maxWordsBytes], "") + "…"
@@ -113,4 +113,16 @@ func (r *Remote) fetchError(doing string, err error) error {
 		return r.wrap(doing, err)
 	}
 	return clustermanager.Refuse("repository %s: the git server sends whole branches alone, and this one is over the limit of %s that is taken into memory: %s", r.name, limit, r.way.Advice())
+}
+
+// withhold masks a secret in a text, and what of it stands at the end of a text that was cut inside of it.
+func withhold(text, secret string) string {
+	const shortest = 4
+	text = strings.ReplaceAll(text, secret, clustermanager.Masked)
+	for length := len(secret) - 1; length >= shortest; length-- {
+		if start, cut := strings.CutSuffix(text, secret[:length]); cut {
+			return start + clustermanager.Masked
+		}
+	}
+	return text
 }

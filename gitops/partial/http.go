@@ -62,7 +62,7 @@ func (r *Remote) send(request *http.Request, doing string, limit int64) (*http.R
 	words := ""
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
 		text, _ := io.ReadAll(io.LimitReader(response.Body, maxWordsBytes))
-		words = string(text)
+		words = r.clean(string(text))
 	}
 	if wait := response.Header.Get("Retry-After"); wait != "" {
 		words += fmt.Sprintf(" (try again after %s)", wait)

@@ -136,8 +136,8 @@ func (r *Remote) checkRedirect(request *http.Request, via []*http.Request) error
 	case first.Method != http.MethodGet:
 		return http.ErrUseLastResponse
 	case !strings.EqualFold(request.URL.Host, first.URL.Host) || request.URL.Scheme != first.URL.Scheme:
-		return clustermanager.Refuse("repository %s: the host sends on to %s://%s, where the sign-in is not valid: correct the URL in the GitRepository",
-			r.name, request.URL.Scheme, request.URL.Host)
+		return clustermanager.Refuse("repository %s: the host sends on to %s, where the sign-in is not valid: correct the URL in the GitRepository",
+			r.name, r.clean(request.URL.Scheme+"://"+request.URL.Host))
 	case len(via) > maxRedirects:
 		return fmt.Errorf("more than %d redirects", maxRedirects)
 	}
