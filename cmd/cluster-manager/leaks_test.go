@@ -55,8 +55,16 @@ func (s *scene) needles() needles {
 	}
 }
 
-// search looks through every byte that left the process since the last search.
+// search looks through every byte that left the process since the last search, and finds nothing.
 func (s *scene) search(t *testing.T, results ...mcptools.Result) {
+	t.Helper()
+	for _, leak := range s.leaks(t, results...) {
+		t.Error(leak)
+	}
+}
+
+// leaks names every credential that left the process since the last look, with where it stands.
+func (s *scene) leaks(t *testing.T, results ...mcptools.Result) []string {
 	t.Helper()
 	needles := s.needles()
 	var found []string
@@ -88,9 +96,7 @@ func (s *scene) search(t *testing.T, results ...mcptools.Result) {
 	}
 	state, _ := os.ReadFile(filepath.Join(s.kept, "forge.json"))
 	look("a pull request", state)
-	for _, leak := range found {
-		t.Error(leak)
-	}
+	return found
 }
 
 // headerText is a request's header but for the one that may carry a token, where its host is the token's own.

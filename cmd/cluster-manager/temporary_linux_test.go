@@ -113,6 +113,20 @@ func (w *temporary) run(descriptor int) {
 	}
 }
 
+// settle waits until everything that happened so far was seen.
+func (w *temporary) settle(t *testing.T) {
+	t.Helper()
+	path := filepath.Join(w.folder, marker)
+	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-w.marked:
+	case <-w.done:
+		t.Fatal("the folder is watched no more")
+	}
+}
+
 // contents are the names of what was seen since the last look, and what of it could be read. What still stands in the
 // folder is a fault.
 func (w *temporary) contents(t *testing.T) []byte {
@@ -124,15 +138,7 @@ func (w *temporary) contents(t *testing.T) []byte {
 		}
 		return nil
 	})
-	path := filepath.Join(w.folder, marker)
-	if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Remove(path)); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-w.marked:
-	case <-w.done:
-		t.Fatal("the folder is watched no more")
-	}
+	w.settle(t)
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	for _, err := range w.faults {

@@ -15,6 +15,8 @@ func watchTemporary(t *testing.T, folder string) *temporary {
 	return &temporary{folder: folder}
 }
 
+func (w *temporary) settle(*testing.T) {}
+
 func (w *temporary) contents(t *testing.T) []byte {
 	t.Helper()
 	entries, err := os.ReadDir(w.folder)

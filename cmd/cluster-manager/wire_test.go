@@ -162,3 +162,21 @@ func (c *copyingWriter) Flush() {
 		flusher.Flush()
 	}
 }
+
+// answering is a transport that keeps the answers.
+type answering struct{ to *sink }
+
+// RoundTrip implements http.RoundTripper.
+func (a *answering) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	_ = response.Header.Write(a.to)
+	body := response.Body
+	response.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(body, a.to), body}
+	return response, nil
+}
