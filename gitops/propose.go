@@ -26,6 +26,9 @@ type Proposal struct {
 	AuthorEmail string
 	// Time is the commit's.
 	Time time.Time
+	// Again, where it is set, stages anew before a further attempt on a branch that moved: what the branch holds by then
+	// may count, as a sealed file that needs no other. Else what is staged stays.
+	Again func(ctx context.Context) error
 }
 
 // Outcome is what a proposal did.
@@ -45,7 +48,14 @@ type Outcome struct {
 // again, three times in all. Errors: those of Prepare; a *clustermanager.Refusal with the host's words for a push that
 // a rule or hook refuses; anything else that broke off after the push is put right by the same call again.
 func (w *Workspace) Propose(ctx context.Context, forge Forge, proposal Proposal) (Outcome, error) {
+	tried := false
 	return retry(w, proposal.Branch, func() (Outcome, error) {
+		if tried && proposal.Again != nil {
+			if err := proposal.Again(ctx); err != nil {
+				return Outcome{}, err
+			}
+		}
+		tried = true
 		preparation, err := w.prepare(ctx, forge, proposal.Branch)
 		if err != nil {
 			return Outcome{Decision: preparation.Decision}, err

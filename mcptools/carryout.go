@@ -220,8 +220,18 @@ func (p *proposal) proposal() gitops.Proposal {
 	name, email := p.user.Author()
 	return gitops.Proposal{
 		Branch: p.branch(), Title: message.Title(), Body: message.Body(), Trailer: message.Trailer(),
-		AuthorName: name, AuthorEmail: email, Time: p.call.Now,
+		AuthorName: name, AuthorEmail: email, Time: p.call.Now, Again: p.again,
 	}
+}
+
+// again seals and proves anew, for a branch that somebody wrote meanwhile: the same call at the same time has sealed
+// the same values already, and two that seal them anew would replace each other's commits.
+func (p *proposal) again(ctx context.Context) error {
+	p.warnings = nil
+	if err := p.stage(ctx); err != nil {
+		return err
+	}
+	return p.prove(ctx)
 }
 
 // releases reads the chart and version of each HelmRelease off its OCIRepository.
