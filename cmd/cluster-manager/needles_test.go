@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"sigs.k8s.io/yaml"
 )
 
 // needles are texts that must not leave the process, by what they are.
@@ -64,6 +66,16 @@ func base64At(encoding *base64.Encoding, plain string, offset int) string {
 		text = text[:len(text)-1]
 	}
 	return text[[]int{0, 2, 3}[offset]:]
+}
+
+// encodings are what encoders make of a text.
+func encodings(text string) map[string]string {
+	quoted, _ := json.Marshal(map[string]string{"key": text})
+	document, _ := yaml.Marshal(map[string]string{"key": text})
+	return map[string]string{
+		"base64": base64.StdEncoding.EncodeToString([]byte(text)), "URL's base64": base64.RawURLEncoding.EncodeToString([]byte(text)),
+		"hex": hex.EncodeToString([]byte(text)), "an URL": "https://example.com/?q=" + url.QueryEscape(text), "JSON": string(quoted), "YAML": string(document),
+	}
 }
 
 // packs unpacks what was pushed, for its objects to be read.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -206,18 +208,44 @@ func gitAt(t *testing.T, repository string, arguments ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// written is everything that a call could have written: each branch, and the pull requests.
+// pullRequest is what the forge keeps of a pull request.
+type pullRequest struct {
+	Number        int
+	Head, HeadSHA string
+	Title, Body   string
+	Closed        bool
+}
+
+// pullRequests are those of each repository.
+func (s *scene) pullRequests(t *testing.T) map[string][]pullRequest {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(s.kept, "forge.json"))
+	if os.IsNotExist(err) {
+		return nil
+	}
+	var state struct{ PullRequests map[string][]pullRequest }
+	if err := errors.Join(err, json.Unmarshal(data, &state)); err != nil {
+		t.Fatal(err)
+	}
+	return state.PullRequests
+}
+
+// written is everything that a call could have written: each branch, and the pull requests but for the commits that the
+// forge looks up when it is asked.
 func (s *scene) written(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
 	for _, repository := range s.bare(t) {
 		all.WriteString(repository + "\n" + gitAt(t, repository, "for-each-ref") + "\n")
 	}
-	state, err := os.ReadFile(filepath.Join(s.kept, "forge.json"))
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
+	requests := s.pullRequests(t)
+	for _, repository := range slices.Sorted(maps.Keys(requests)) {
+		for _, request := range requests[repository] {
+			request.HeadSHA = ""
+			fmt.Fprintf(&all, "%s %+v\n", repository, request)
+		}
 	}
-	return all.String() + string(state)
+	return all.String()
 }
 
 // refused calls create_node_pool and wants a refusal of the class that holds the words, on one line, with nothing
