@@ -106,15 +106,14 @@ var badInputs = map[string]struct {
 		words: []string{clusterPath + "/kustomization.yaml"}},
 
 	"a path that climbs":         {edits: []edit{replacing(wc3Flux, "path: ./clusters/wc3", "path: ../../clusters/wc3")}, reason: clustermanager.ReasonRefused, words: []string{"leaves the repository", "correct it"}},
-	"a path that is not there":   {edits: []edit{replacing(wc3Flux, "path: ./clusters/wc3", "path: ./clusters/elsewhere")}, reason: clustermanager.ReasonRefused, words: []string{"clusters/elsewhere"}},
+	"a path that is not there":   {edits: []edit{replacing(wc3Flux, "path: ./clusters/wc3", "path: ./clusters/elsewhere")}, reason: clustermanager.ReasonRefused, words: []string{"its spec.path clusters/elsewhere is no folder of research/clusters", "correct spec.path"}},
 	"a path into git's own":      {edits: []edit{replacing(wc3Flux, "path: ./clusters/wc3", "path: ./.git/hooks")}, reason: clustermanager.ReasonRefused, words: []string{".git"}},
 	"a link for the directory":   {edits: []edit{linking(wc3Tree+"/cluster-manager", "/etc")}, reason: clustermanager.ReasonRefused, words: []string{ownDirectory + " in research/clusters is a symbolic link"}},
-	"a link for the list":        {edits: []edit{linking(wc3Tree+"/kustomization.yaml", "../../../../etc/passwd")}, reason: clustermanager.ReasonRefused, words: []string{clusterPath + "/kustomization.yaml in research/clusters is a symbolic link"}},
+	"a link for the list":        {edits: []edit{linking(wc3Tree+"/kustomization.yaml", "../../../../etc/passwd")}, reason: clustermanager.ReasonRefused, words: []string{clusterPath + "/kustomization.yaml is a symbolic link", "replace it by the file itself"}},
 	"a link on the way":          {edits: []edit{linking("trees/research/clusters/clusters", "..")}, reason: clustermanager.ReasonRefused, words: []string{"clusters in research/clusters is a symbolic link"}},
-	"a link for .sops.yaml":      {edits: []edit{linking(wc3Sops, "/etc/passwd")}, reason: clustermanager.ReasonRefused, words: []string{".sops.yaml", "symbolic link"}},
+	"a link for .sops.yaml":      {edits: []edit{linking(wc3Sops, "/etc/passwd")}, reason: clustermanager.ReasonRefused, words: []string{".sops.yaml in research/clusters is not a regular file", "make it one"}},
 	"a branch that is not there": {edits: []edit{replacing(wc3Source, "branch: main", "branch: production")}, reason: clustermanager.ReasonRefused, words: []string{"branch production of research/clusters does not exist", "GitRepository flux-giantswarm/research", "create the branch"}},
 	"a tag beside the branch":    {edits: []edit{replacing(wc3Source, "branch: main", "branch: main\n    tag: v1.0.0")}, reason: clustermanager.ReasonRefused, words: []string{"it follows the tag v1.0.0"}},
-	"a URL of another host":      {edits: []edit{replacing(wc3Source, "github.com/", "git.example.com/")}, reason: clustermanager.ReasonRefused, words: []string{"git.example.com", "git-hosts"}},
 }
 
 // Each is one sentence with the way out and its class, nothing is pushed and nothing opened, also on a dry run; and the

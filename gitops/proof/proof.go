@@ -174,7 +174,7 @@ func (p *prover) both(ctx context.Context, root string, spec map[string]any) (be
 }
 
 // placement refuses files that no build would see: those on a link or submodule, and those that the artifact leaves
-// out.
+// out; and a spec.path that the base has not.
 func (p *prover) placement() error {
 	for _, a := range []*artifact{p.base, p.proposed} {
 		at, where, err := a.at(path.Clean(p.target().Directory()))
@@ -185,6 +185,15 @@ func (p *prover) placement() error {
 			return clustermanager.Refuse("%s is a %s, which is never followed: make it a plain folder of %s",
 				where, map[kind]string{link: "symbolic link", submodule: "submodule"}[at], p.target().Repository.FullName())
 		}
+	}
+	root := path.Clean(p.target().Path)
+	if at, _, err := p.base.at(root); err != nil || at != folder {
+		if err != nil {
+			return fmt.Errorf("%s: proving: %w", p.owner(), err)
+		}
+		// Flux fails on a missing folder and leaves everything as it is; with our files alone in it, it would prune the rest.
+		return clustermanager.Refuse("%s: its spec.path %s is no folder of %s, and one that holds nothing else would make Flux drop what it applied before: correct spec.path, or use mode apply",
+			p.owner(), root, p.target().Repository.FullName())
 	}
 	for _, staged := range p.in.Staged {
 		by, err := p.proposed.ignoredBy(staged)
