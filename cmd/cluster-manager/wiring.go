@@ -118,7 +118,8 @@ func (i *installation) findForge(ctx context.Context, options snapshotOptions) e
 		}
 		return nil
 	}
-	state, err := options.keep, error(nil)
+	var err error
+	state := options.keep
 	if state != "" {
 		if i.lock, err = lockFolder(state); err != nil {
 			return err
