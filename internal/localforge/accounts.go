@@ -38,6 +38,8 @@ type accounts struct {
 	users       []User
 	uninstalled map[string]bool
 	rules       map[string][]Rule
+	// renamed are the repositories of today by the names that they had.
+	renamed map[string]string
 }
 
 // AddUser adds an account, or replaces the one with the same login.

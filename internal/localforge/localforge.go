@@ -24,8 +24,6 @@ type Options struct {
 	Listen string
 	// Now is the clock of the dates in answers and merges; nil is time.Now.
 	Now func() time.Time
-	// Faults may answer a request in the forge's place, before anything else is looked at; nil: never.
-	Faults func(*http.Request) (status int, header http.Header, body string, ok bool)
 }
 
 // Request is a request that the forge was sent.
@@ -49,6 +47,7 @@ type Forge struct {
 	imports  sync.Mutex
 	accounts accounts
 	log      requestLog
+	faults   faults
 
 	// pulls guards the pull requests: an operation on them is one after the other, its git commands included.
 	pulls sync.Mutex

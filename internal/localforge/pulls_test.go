@@ -343,16 +343,3 @@ func TestOtherEndpoints(t *testing.T) {
 		t.Errorf("not installed: %d %v", status, answer)
 	}
 }
-
-func TestFaultsComeFirst(t *testing.T) {
-	forge := newForge(t, localforge.Options{Faults: func(r *http.Request) (int, http.Header, string, bool) {
-		return http.StatusTooManyRequests, http.Header{"Retry-After": {"7"}}, `{"message":"slow down"}`, strings.HasSuffix(r.URL.Path, "/pulls")
-	}})
-	status, answer, header := api(t, forge, writer, http.MethodGet, pulls, nil)
-	if status != 429 || answer["message"] != "slow down" || header.Get("Retry-After") != "7" {
-		t.Errorf("%d %v %v", status, answer, header)
-	}
-	if status, _, _ := api(t, forge, writer, http.MethodGet, "/user", nil); status != 200 {
-		t.Errorf("beside the fault: %d", status)
-	}
-}

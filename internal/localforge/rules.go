@@ -8,8 +8,12 @@ import (
 
 // covers says whether the rule counts for a branch.
 func (r Rule) covers(branch string) bool {
-	pattern := strings.TrimPrefix(r.Pattern, "refs/heads/")
-	if pattern == "" || pattern == "~ALL" {
+	return r.Pattern == "~ALL" || matches(strings.TrimPrefix(r.Pattern, "refs/heads/"), branch)
+}
+
+// matches compares with a pattern: * stands for anything within a segment, ** for anything, "" for everything.
+func matches(pattern, text string) bool {
+	if pattern == "" {
 		return true
 	}
 	var expression strings.Builder
@@ -28,8 +32,8 @@ func (r Rule) covers(branch string) bool {
 		}
 		pattern = pattern[1:]
 	}
-	matches, err := regexp.MatchString("^(?s:"+expression.String()+")$", branch)
-	return err == nil && matches
+	found, err := regexp.MatchString("^(?s:"+expression.String()+")$", text)
+	return err == nil && found
 }
 
 // violations says, by the type of a rule, what a push does against it; "" is nothing. A rule of another type is

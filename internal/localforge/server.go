@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
 	"strings"
 )
@@ -73,13 +71,11 @@ func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.serving.Add(1)
 	defer f.serving.Done()
 	f.log.add(r)
-	if f.options.Faults != nil {
-		if status, header, body, ok := f.options.Faults(r); ok {
-			maps.Copy(w.Header(), header)
-			w.WriteHeader(status)
-			_, _ = io.WriteString(w, body)
-			return
-		}
+	if fault, met := f.faults.meet(r); met && f.suffer(w, r, fault) {
+		return
+	}
+	if f.sendOn(w, r) {
+		return
 	}
 	f.routes.ServeHTTP(w, r)
 }
