@@ -21,8 +21,8 @@ type fakeForge struct {
 	rules        map[string][]clustermanager.BranchRule
 	pullRequests []clustermanager.PullRequest
 	calls        []string
-	// failCreate makes the next creations fail: before or after the pull request is made.
-	failBefore, failAfter bool
+	// The next creations fail: before or after the pull request is made. The next updates fail.
+	failBefore, failAfter, failUpdate bool
 	// compared is called before each comparison.
 	compared func()
 	// late is how many comparisons miss the newest commit, as a host's replica does.
@@ -110,6 +110,9 @@ func (f *fakeForge) UpdatePullRequest(_ context.Context, number int, title, body
 	f.called("update")
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	if f.failUpdate {
+		return clustermanager.PullRequest{}, clustermanager.Refuse("not now")
+	}
 	f.pullRequests[number-1].Title, f.pullRequests[number-1].Body = title, body
 	return f.pullRequests[number-1], nil
 }

@@ -46,7 +46,7 @@ type Outcome struct {
 // Propose makes what is staged one commit on the branch, and one pull request of it. It prepares first; then it pushes
 // at most once, and opens the pull request or brings the open one up to date. A branch that moved meanwhile is read
 // again, three times in all. Errors: those of Prepare; a *clustermanager.Refusal with the host's words for a push that
-// a rule or hook refuses; anything else that broke off after the push is put right by the same call again.
+// a rule or hook refuses; ErrUnfinished, wrapped, where it broke off after the push: the same call again puts that right.
 func (w *Workspace) Propose(ctx context.Context, forge Forge, proposal Proposal) (Outcome, error) {
 	tried := false
 	return retry(w, proposal.Branch, func() (Outcome, error) {
@@ -66,22 +66,34 @@ func (w *Workspace) Propose(ctx context.Context, forge Forge, proposal Proposal)
 
 func (w *Workspace) write(ctx context.Context, forge Forge, proposal Proposal, preparation Preparation) (Outcome, error) {
 	outcome := Outcome{Decision: preparation.Decision}
+	open := preparation.PullRequest
 	switch preparation.Decision {
 	case DecisionNothing:
 		return outcome, nil
 	case DecisionKeep:
-		outcome.PullRequest, outcome.Commit = *preparation.PullRequest, preparation.head.String()
+		outcome.PullRequest, outcome.Commit = *open, preparation.head.String()
 		return outcome, nil
 	case DecisionOpen:
 		outcome.Commit = preparation.head.String()
-	default:
-		commit, pushed, err := w.push(ctx, proposal, preparation.head)
-		if err != nil {
+		return w.request(ctx, forge, proposal, outcome)
+	}
+	if open != nil {
+		// The text goes before the push: a branch that has its content is left alone by the same call, its text with it.
+		var err error
+		if outcome, err = w.update(ctx, forge, proposal, *open, outcome); err != nil {
 			return outcome, err
 		}
-		outcome.Commit, outcome.Pushed = commit.String(), pushed
 	}
-	return w.request(ctx, forge, proposal, preparation.PullRequest, outcome)
+	commit, pushed, err := w.push(ctx, proposal, preparation.head)
+	if err != nil {
+		return outcome, begun(outcome, err)
+	}
+	outcome.Commit, outcome.Pushed = commit.String(), pushed
+	if open == nil {
+		return w.request(ctx, forge, proposal, outcome)
+	}
+	outcome.PullRequest.HeadSHA = outcome.Commit
+	return outcome, nil
 }
 
 // push puts one commit on today's base and moves the branch from old to it.
@@ -109,35 +121,64 @@ func (w *Workspace) push(ctx context.Context, proposal Proposal, old partial.Has
 		return commit, false, clustermanager.Refuse("%s refuses branch %s: %s; allow it in the repository's rules, or change the setting branch-prefix to a prefix that they allow",
 			w.repository.FullName(), proposal.Branch, rejected.Words)
 	}
+	if errors.Is(err, partial.ErrUnknown) {
+		err = &unfinished{fmt.Errorf("repository %s: pushing branch %s (the same call again looks at it first): %w", w.repository.FullName(), proposal.Branch, err)}
+	}
 	return commit, err == nil, err
 }
 
-// request opens the pull request, or brings the open one up to date. One that somebody opened meanwhile, or that was
-// opened though the answer was lost, is the one.
-func (w *Workspace) request(ctx context.Context, forge Forge, proposal Proposal, open *clustermanager.PullRequest, outcome Outcome) (Outcome, error) {
-	var err error
-	if open == nil {
-		wanted := clustermanager.PullRequest{Branch: proposal.Branch, HeadSHA: outcome.Commit, Title: proposal.Title, Body: proposal.Body}
-		outcome.PullRequest, err = forge.CreatePullRequest(ctx, wanted, w.repository.Branch)
-		outcome.Opened = err == nil
-		if err == nil {
-			return outcome, nil
-		}
-		existing, readErr := forge.PullRequests(ctx, proposal.Branch)
-		if open = (reads{pullRequests: existing}).open(); readErr != nil || open == nil {
-			return outcome, fmt.Errorf("repository %s: opening the pull request of branch %s, which is pushed (the same call again opens it): %w", w.repository.FullName(), proposal.Branch, err)
-		}
-	}
-	outcome.PullRequest = *open
-	outcome.PullRequest.HeadSHA = outcome.Commit
-	if open.Title == proposal.Title && open.Body == proposal.Body {
+// request opens the pull request. One that somebody opened meanwhile, or that was opened though the answer was lost, is
+// the one.
+func (w *Workspace) request(ctx context.Context, forge Forge, proposal Proposal, outcome Outcome) (Outcome, error) {
+	wanted := clustermanager.PullRequest{Branch: proposal.Branch, HeadSHA: outcome.Commit, Title: proposal.Title, Body: proposal.Body}
+	created, err := forge.CreatePullRequest(ctx, wanted, w.repository.Branch)
+	if err == nil {
+		outcome.PullRequest, outcome.Opened = created, true
 		return outcome, nil
 	}
-	updated, err := forge.UpdatePullRequest(ctx, open.Number, proposal.Title, proposal.Body)
-	if err != nil {
-		return outcome, fmt.Errorf("repository %s: bringing title and body of pull request %s up to date: %w", w.repository.FullName(), open.URL, err)
+	existing, readErr := forge.PullRequests(ctx, proposal.Branch)
+	open := (reads{pullRequests: existing}).open()
+	if readErr != nil || open == nil {
+		return outcome, begun(outcome, fmt.Errorf("repository %s: opening the pull request of branch %s, which is pushed (the same call again opens it): %w", w.repository.FullName(), proposal.Branch, err))
 	}
-	outcome.PullRequest, outcome.Updated = updated, true
-	outcome.PullRequest.HeadSHA = outcome.Commit
+	return w.update(ctx, forge, proposal, *open, outcome)
+}
+
+// update brings title and body of an open pull request up to date.
+func (w *Workspace) update(ctx context.Context, forge Forge, proposal Proposal, open clustermanager.PullRequest, outcome Outcome) (Outcome, error) {
+	if open.Title != proposal.Title || open.Body != proposal.Body {
+		updated, err := forge.UpdatePullRequest(ctx, open.Number, proposal.Title, proposal.Body)
+		if err != nil {
+			return outcome, begun(outcome, fmt.Errorf("repository %s: bringing title and body of pull request %s up to date: %w", w.repository.FullName(), open.URL, err))
+		}
+		open, outcome.Updated = updated, true
+	}
+	outcome.PullRequest = open
+	if outcome.Commit != "" {
+		outcome.PullRequest.HeadSHA = outcome.Commit
+	}
 	return outcome, nil
+}
+
+// ErrUnfinished says that something was written, or may have been: the same call again goes on from there.
+var ErrUnfinished = errors.New("the proposal is unfinished")
+
+// unfinished is an error that is ErrUnfinished. Its cause may be a refusal; it is none itself, since a refusal promises
+// that nothing was written.
+type unfinished struct{ cause error }
+
+func (u *unfinished) Error() string { return u.cause.Error() }
+func (u *unfinished) Is(target error) bool {
+	return target == ErrUnfinished || errors.Is(u.cause, target)
+}
+
+// begun is err itself while nothing was written.
+func begun(outcome Outcome, err error) error {
+	switch {
+	case outcome.Pushed:
+		return &unfinished{err}
+	case outcome.Updated:
+		return &unfinished{fmt.Errorf("title and body of pull request %s are up to date, its branch is not (the same call again pushes it): %w", outcome.PullRequest.URL, err)}
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package gitops_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -292,6 +293,65 @@ func TestProposeForgeAnswerLost(t *testing.T) {
 	outcome := d.mustPropose(pool())
 	if outcome.Opened || outcome.PullRequest.Number != 1 || len(d.forge.pullRequests) != 1 {
 		t.Errorf("%+v", outcome)
+	}
+}
+
+// TestProposeGoesOn breaks off where an open pull request's text and branch are both to change, and calls again.
+func TestProposeGoesOn(t *testing.T) {
+	files := clustermanager.FileSet{"clusters/wc1/cluster-manager/gpu-h100.yaml": text("kind: HelmRelease\n")}
+	isPush := func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/git-receive-pack") }
+	for name, test := range map[string]struct {
+		breaks  func(d *desk)
+		reason  clustermanager.Reason
+		begun   bool
+		updated bool
+		says    string
+	}{
+		"at the text": {func(d *desk) { d.forge.failUpdate = true }, clustermanager.ReasonRefused, false, false, "bringing title and body of pull request"},
+		"at the push": {func(d *desk) {
+			d.server.Before(func(w http.ResponseWriter, r *http.Request) bool {
+				if isPush(r) {
+					http.Error(w, "no", http.StatusForbidden)
+				}
+				return isPush(r)
+			})
+		}, clustermanager.ReasonError, true, true, "is not (the same call again pushes it)"},
+		"at the push, and after it": {func(d *desk) {
+			pushed := false
+			d.server.Before(func(_ http.ResponseWriter, r *http.Request) bool {
+				if isPush(r) {
+					pushed = true
+					d.server.Serve(httptest.NewRecorder(), r)
+				}
+				if pushed {
+					panic(http.ErrAbortHandler)
+				}
+				return false
+			})
+		}, clustermanager.ReasonError, true, true, "whether the push was taken is unknown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.mustPropose(pool())
+			d.forge.pullRequests[0].Title = "old title"
+			test.breaks(d)
+			_, err := d.propose(files)
+			if clustermanager.ReasonOf(err) != test.reason || errors.Is(err, gitops.ErrUnfinished) != test.begun || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("%s: %v", clustermanager.ReasonOf(err), err)
+			}
+			if updated := d.forge.pullRequests[0].Title != "old title"; updated != test.updated {
+				t.Errorf("updated: %t", updated)
+			}
+			d.forge.failUpdate = false
+			d.server.Before(func(http.ResponseWriter, *http.Request) bool { return false })
+			outcome := d.mustPropose(files)
+			if outcome.PullRequest.Number != 1 || len(d.forge.pullRequests) != 1 || d.forge.pullRequests[0].Title == "old title" {
+				t.Errorf("%+v", outcome)
+			}
+			if got := d.files(branch); got != "A\tclusters/wc1/cluster-manager/gpu-h100.yaml" {
+				t.Errorf("files: %s", got)
+			}
+		})
 	}
 }
 

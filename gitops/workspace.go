@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
@@ -43,6 +45,7 @@ func Open(ctx context.Context, options Options) (*Workspace, error) {
 	if err != nil {
 		return nil, err
 	}
+	repository = today(repository, remote.URL())
 	base, err := remote.Branch(ctx, repository.Branch)
 	if errors.Is(err, partial.ErrBranchNotFound) {
 		return nil, clustermanager.Refuse("branch %s of %s does not exist, though GitRepository %s/%s follows it: create the branch or correct spec.ref there",
@@ -68,6 +71,22 @@ func Open(ctx context.Context, options Options) (*Workspace, error) {
 		proposed:   edited{root: commit.Tree},
 	}, nil
 }
+
+// today is a repository under the name that its host has for it now, where it sent on to another address.
+func today(repository clustermanager.GitRepository, address string) clustermanager.GitRepository {
+	moved, err := url.Parse(address)
+	if err != nil || strings.TrimSuffix(address, ".git") == strings.TrimSuffix(repository.CloneURL, ".git") {
+		return repository
+	}
+	elements := strings.Split(strings.Trim(strings.TrimSuffix(moved.Path, ".git"), "/"), "/")
+	if last := len(elements) - 1; last > 0 {
+		repository.Owner, repository.Name, repository.CloneURL = elements[last-1], elements[last], address
+	}
+	return repository
+}
+
+// Repository is the repository under its name of today: a host sends on from the name that it had before.
+func (w *Workspace) Repository() clustermanager.GitRepository { return w.repository }
 
 // Base is the base commit, 40 hexadecimal digits.
 func (w *Workspace) Base() string { return w.base.String() }

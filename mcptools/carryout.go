@@ -2,8 +2,10 @@ package mcptools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"path"
 	"slices"
 	"time"
@@ -87,7 +89,7 @@ func (t *Tools) carryOut(ctx context.Context, call Call, change change, result c
 	}
 	commit := &proposal{tools: t, call: call, change: change, target: target}
 	if err := commit.make(ctx); err != nil {
-		return result, err
+		return result, explain(err)
 	}
 	result.Mode, result.DryRun = change.mode, change.dryRun
 	result.Objects = []clustermanager.Change{}
@@ -138,32 +140,53 @@ func (p *proposal) make(ctx context.Context) error {
 	return err
 }
 
+// explain says of an error that is no refusal what the same call does next.
+func explain(err error) error {
+	if clustermanager.ReasonOf(err) != clustermanager.ReasonError || errors.Is(err, gitops.ErrUnfinished) {
+		return err
+	}
+	return fmt.Errorf("%w; nothing was written, the same call again starts anew", err)
+}
+
 // open reads the base and, beside it, who the person is on the forge.
 func (p *proposal) open(ctx context.Context) error {
-	repository, token := p.target.Repository, p.call.Caller.GitHub.Token
-	var err error
-	p.forge, err = forge.New(forge.Options{
-		APIURL: repository.APIURL, Owner: repository.Owner, Repository: repository.Name, Token: token, Transport: p.tools.options.Transport,
-	})
+	token, transport := p.call.Caller.GitHub.Token, forge.Transport(p.tools.options.Transport)
+	account, err := p.client(p.target.Repository, transport)
 	if err != nil {
 		return err
 	}
 	group, groupContext := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		var err error
-		p.user, err = p.forge.User(groupContext)
+		p.user, err = account.User(groupContext)
 		return err
 	})
 	group.Go(func() error {
 		var err error
 		// The workspace fetches what is read later with the context it was opened with: the call's, not the group's.
-		p.workspace, err = gitops.Open(ctx, gitops.Options{Repository: repository, Token: token, Transport: p.tools.options.Transport})
+		p.workspace, err = gitops.Open(ctx, gitops.Options{Repository: p.target.Repository, Token: token, Transport: transport})
 		if err != nil {
 			return err
 		}
 		return p.workspace.LoadFiles(groupContext, append(render.Reads(p.change.plan, p.target), seal.Reads(p.target.Directory())...)...)
 	})
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	p.forge = account
+	if today := p.workspace.Repository(); today.FullName() != p.target.Repository.FullName() {
+		p.warnings = append(p.warnings, fmt.Sprintf("repository %s is called %s today: write that into the URL of GitRepository %s", p.target.Repository.FullName(), today.FullName(), today.Source))
+		p.target.Repository = today
+		p.forge, err = p.client(today, transport)
+	}
+	return err
+}
+
+func (p *proposal) client(repository clustermanager.GitRepository, transport http.RoundTripper) (*forge.Client, error) {
+	return forge.New(forge.Options{
+		APIURL: repository.APIURL, Owner: repository.Owner, Repository: repository.Name,
+		Token: p.call.Caller.GitHub.Token, Transport: transport,
+	})
 }
 
 func (p *proposal) branch() string {

@@ -141,7 +141,7 @@ func (t *Tools) answer(ctx context.Context, tool Tool, raw json.RawMessage, star
 	}}
 	answer, err := tool.Handle(ctx, call, arguments)
 	if errors.Is(err, context.DeadlineExceeded) && step != "" {
-		return nil, fmt.Errorf("%s: the time of the call ran out in the step %q; the same call again goes on from what is there: %w", tool.Name, step, err)
+		return nil, fmt.Errorf("%s: the %s that a call may take (setting commit-budget) ran out at the step %q: %w", tool.Name, t.options.Settings.CommitBudget, step, err)
 	}
 	return answer, err
 }

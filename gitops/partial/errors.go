@@ -17,6 +17,8 @@ var (
 	ErrBranchNotFound = errors.New("branch not found")
 	// ErrStale says that a push named an old value that the branch does not have: it moved, exists or is gone.
 	ErrStale = errors.New("the branch is no longer where it was read")
+	// ErrUnknown says that a push broke off and the branch could not be read afterwards.
+	ErrUnknown = errors.New("whether the push was taken is unknown")
 )
 
 // Rejected is a push that the server's rules or hooks refused.
@@ -37,21 +39,30 @@ type serverError struct{ words string }
 
 func (s *serverError) Error() string { return "the server answered: " + s.words }
 
-// statusRefusals are the HTTP statuses that a person can do something about: what they mean and the way out.
-var statusRefusals = map[int]string{
-	http.StatusUnauthorized: "the host does not accept the sign-in: connect the server again (sign in to its GitHub App), then call again",
-	http.StatusForbidden:    "the account may not do this: it needs write access to the repository, and the GitHub App must be installed on it with permission to write contents; then connect again",
-	http.StatusNotFound:     "it does not exist for this account: the GitHub App must be installed on the repository and the account must be able to read it; then connect again",
+// statusRefusals are the HTTP statuses that a person can do something about, by words of the host where it has several
+// reasons: what they mean and the way out. The first that fits counts.
+var statusRefusals = []struct {
+	status       int
+	says, wayOut string
+}{
+	{http.StatusUnauthorized, "", "the host does not accept the sign-in: connect the server again (sign in to its GitHub App), then call again"},
+	{http.StatusForbidden, "archived", "the repository is archived, so nothing can be written: unarchive it, or let the GitRepository point to its successor"},
+	{http.StatusForbidden, "saml", "the organization wants single sign-on (SAML): sign in to the organization in a browser, connect the server again, then call again"},
+	{http.StatusForbidden, "", "the account may not do this: it needs write access to the repository, and the GitHub App must be installed on it with permission to write contents; then connect again"},
+	{http.StatusNotFound, "", "it does not exist for this account: the GitHub App must be installed on the repository and the account must be able to read it; then connect again"},
 }
 
 // statusError turns an HTTP status other than 200 into an error; words are the body's.
 func (r *Remote) statusError(doing string, status int, words string) error {
 	words = r.clean(words)
+	said := strings.ToLower(words)
 	if words != "" {
 		words = fmt.Sprintf(" (the host says: %s)", words)
 	}
-	if wayOut, known := statusRefusals[status]; known {
-		return clustermanager.Refuse("repository %s: %s: %s%s", r.name, doing, wayOut, words)
+	for _, refusal := range statusRefusals {
+		if refusal.status == status && strings.Contains(said, refusal.says) {
+			return clustermanager.Refuse("repository %s: %s: %s%s", r.name, doing, refusal.wayOut, words)
+		}
 	}
 	return fmt.Errorf("repository %s: %s: HTTP status %d %s%s", r.name, doing, status, http.StatusText(status), words)
 }

@@ -13,7 +13,8 @@ import (
 // Push moves a branch from old to updated and brings the objects named, in one pack and one request. A zero old creates
 // the branch. The server checks old, so nobody's commit is lost. Errors: ErrStale (wrapped) when the branch is not at
 // old, *Rejected when a rule or a hook refuses, *clustermanager.Refusal when the account may not write. A connection
-// that breaks is followed by a look at the branch: where it has the new commit, the push worked.
+// that breaks is followed by a look at the branch: where it has the new commit, the push worked; where it cannot be read,
+// the error is ErrUnknown (wrapped).
 func (r *Remote) Push(ctx context.Context, branch string, old, updated Hash, objects ...Hash) error {
 	request, err := r.pushRequest(branch, old, updated, objects)
 	if err != nil {
@@ -99,7 +100,7 @@ func (r *Remote) settle(ctx context.Context, branch string, old, updated Hash, c
 	current, err := r.Branch(ctx, branch)
 	switch {
 	case err != nil && !errors.Is(err, ErrBranchNotFound):
-		return fmt.Errorf("%w (and whether it was taken is unknown: %w)", cause, err)
+		return fmt.Errorf("%w: %w: %v", ErrUnknown, cause, err)
 	case current == updated:
 		return nil
 	case current != old:

@@ -87,6 +87,9 @@ func Dial(ctx context.Context, options Options) (*Remote, error) {
 	return remote, nil
 }
 
+// URL is where the repository is now: the one that was dialed, or where the host sent on to.
+func (r *Remote) URL() string { return r.base.String() }
+
 // parseURL refuses every address that a token must not be sent to.
 func parseURL(address string) (*url.URL, error) {
 	parsed, err := url.Parse(address)
