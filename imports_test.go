@@ -96,7 +96,7 @@ var rooms = []room{
 	{folder: "internal/telemetry", ours: []string{"."}, others: []string{"go.opentelemetry.io/otel/..."}},
 	{folder: "internal/offline", ours: []string{"."}, others: []string{clientGo, apimachinery}},
 	{folder: "internal/githubapi"},
-	{folder: "internal/localforge", ours: []string{"."}, others: []string{goGitHub}},
+	{folder: "internal/localforge", ours: []string{"."}, others: []string{goGitHub, "github.com/yuin/goldmark/..."}},
 	{folder: "internal/testbed", ours: []string{"..."}, others: []string{clientGo, apimachinery, "k8s.io/api/..."}},
 }
 

@@ -42,6 +42,8 @@ type demo struct {
 	opened  *installation
 	client  *mcptools.Client
 	step    int
+	// pages are the addresses of the pull requests that were opened.
+	pages []string
 }
 
 func runDemo(ctx context.Context, out io.Writer, snapshot string, keepRunning bool) (err error) {
@@ -71,6 +73,7 @@ func runDemo(ctx context.Context, out io.Writer, snapshot string, keepRunning bo
 	walkErr := walk.run(ctx, server.endpoint)
 	if walkErr == nil && keepRunning {
 		walk.say("\nStill running. MCP endpoint: %s   GitHub-compatible forge: %s", server.endpoint, server.opened.forge.URL())
+		walk.say("Pull requests, to be opened in a browser:\n   %s", strings.Join(walk.pages, "\n   "))
 		walk.say("Connect an MCP client with   {\"mcpServers\": {\"cluster-manager\": {\"type\": \"http\", \"url\": %q}}}", server.endpoint)
 		walk.say("or from another terminal     bin/cluster-manager call get_info --server %s", server.endpoint)
 		walk.say("Interrupt to end.")
@@ -121,7 +124,7 @@ func (d *demo) plainPool(ctx context.Context) error {
 	if proposed.Commit.PullRequest == "" {
 		return errors.New("demo: opening the pull request: the answer names none")
 	}
-	d.say("   %s", proposed.Commit.PullRequest)
+	d.showPage(proposed)
 	owner, name, _ := strings.Cut(proposed.Commit.Repository, "/")
 	diff, err := d.opened.forge.Diff(owner, name, proposed.Commit.Number)
 	if err != nil {
@@ -155,7 +158,7 @@ func (d *demo) sealedPool(ctx context.Context) error {
 		return err
 	}
 	d.showPlan(proposed)
-	d.say("   %s", proposed.Commit.PullRequest)
+	d.showPage(proposed)
 	owner, name, _ := strings.Cut(proposed.Commit.Repository, "/")
 	for _, file := range proposed.Commit.Files {
 		if !strings.HasSuffix(file.Path, "-secret.enc.yaml") {
@@ -213,6 +216,12 @@ func (d *demo) create(ctx context.Context, arguments map[string]any, dryRun bool
 		return answer, fmt.Errorf("demo: reading the answer: %w", err)
 	}
 	return answer, nil
+}
+
+// showPage names a pull request's address, which is its page.
+func (d *demo) showPage(answer clustermanager.WriteResult) {
+	d.say("   %s", answer.Commit.PullRequest)
+	d.pages = append(d.pages, answer.Commit.PullRequest)
 }
 
 func (d *demo) showPlan(answer clustermanager.WriteResult) {

@@ -24,10 +24,14 @@ func (f *Forge) PullRequest(owner, name string, number int) (clustermanager.Pull
 func (f *Forge) Diff(owner, name string, number int) (string, error) {
 	var diff string
 	err := f.onPullRequest(owner, name, number, func(repo repository, p *pullRequest) (err error) {
-		diff, err = repo.run(f.context, "diff", "--no-color", "--no-ext-diff", "--no-textconv", p.BaseSHA+"..."+p.HeadSHA)
+		diff, err = repo.diff(f.context, p)
 		return err
 	})
 	return diff, err
+}
+
+func (r repository) diff(ctx context.Context, p *pullRequest) (string, error) {
+	return r.run(ctx, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", p.BaseSHA+"..."+p.HeadSHA)
 }
 
 // ClosePullRequest closes an open pull request without merging it.

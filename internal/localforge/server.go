@@ -62,11 +62,13 @@ func (f *Forge) newRoutes() *http.ServeMux {
 		method, path, _ := strings.Cut(pattern, " ")
 		routes.HandleFunc(method+" "+apiRoot+"/repos/{owner}/{repo}"+path, f.authenticated(f.onRepository(handle)))
 	}
+	routes.HandleFunc("GET /{owner}/{repo}/pull/{number}", f.page)
+	routes.Handle("POST /{owner}/{repo}/pull/{number}", http.NewCrossOriginProtection().Handler(http.HandlerFunc(f.page)))
 	routes.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, errNotFound) })
 	return routes
 }
 
-// ServeHTTP answers git's requests below /<owner>/<name>.git and the API's below /api/v3.
+// ServeHTTP answers git's requests below /<owner>/<name>.git, the API's below /api/v3, and pages of pull requests.
 func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.serving.Add(1)
 	defer f.serving.Done()
