@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -16,8 +17,13 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-// longestValue is how many characters of a caller's value an error repeats.
-const longestValue = 60
+const (
+	// longestValue is how many characters of a caller's value an error repeats.
+	longestValue = 60
+	// longestText is how many characters a text argument may have. No name or version of Kubernetes, Helm or a provider
+	// is nearly so long, and whatever an answer repeats stays short.
+	longestText = 256
+)
 
 // checkArguments holds raw arguments against a tool's input schema and returns them with whole numbers written as such.
 // All faults stand in one *clustermanager.InvalidArguments, in the order of their names.
@@ -159,6 +165,9 @@ func wholeNumber(number json.Number) (int64, bool) {
 }
 
 func stringFaults(at, value string, schema *jsonschema.Schema) []string {
+	if utf8.RuneCountInString(value) > longestText || strings.ContainsFunc(value, unicode.IsControl) {
+		return []string{fmt.Sprintf("argument %s is %s, which is longer than %d characters or not on one line", at, short(value), longestText)}
+	}
 	if len(schema.Enum) > 0 && !slices.Contains(schema.Enum, any(value)) {
 		names := make([]string, 0, len(schema.Enum))
 		for _, name := range schema.Enum {

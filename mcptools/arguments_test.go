@@ -45,6 +45,8 @@ func TestArgumentsAreHeldAgainstTheSchema(t *testing.T) {
 		{"minimum", `{"cluster":"wc1","name":"gpu-l4","maxGpus":0}`, "argument maxGpus is 0, below its minimum 1"},
 		{"fraction", `{"cluster":"wc1","name":"gpu-l4","maxGpus":1.5}`, "argument maxGpus is no integer"},
 		{"huge exponent", `{"cluster":"wc1","name":"gpu-l4","maxGpus":1e999999999}`, "argument maxGpus is no integer"},
+		{"two lines", `{"cluster":"wc1","name":"gpu-l4","namespace":"a\nb"}`, `argument namespace is "a\nb", which is longer than 256 characters or not on one line`},
+		{"a long cluster", `{"cluster":"` + strings.Repeat("x", 5000) + `","name":"gpu-l4"}`, "which is longer than 256 characters"},
 		{"null", `{"cluster":"wc1","name":"gpu-l4","dryRun":null}`, "argument dryRun is null: leave it out"},
 		{"array's item", `{"cluster":"wc1","name":"gpu-l4","sizes":["xlarge",2]}`, "argument sizes[1] is no string"},
 		{"long value is cut", `{"cluster":"wc1","name":"` + strings.Repeat("x", 5000) + `"}`, `…"`},

@@ -15,24 +15,13 @@ const createNodePoolDescription = `Create a GPU node pool of a cluster, or updat
 mode commit renders the files of the cluster's cluster-manager/ directory, seals the Secret, proves that Flux builds the tree, and opens one pull request as the caller; a re-run with the same arguments answers that pull request. dryRun shows every file, the objects that change and the manifests, and writes nothing.
 zones pins the nodes to zones of the cluster's node subnets. prewarm is for the installation's own cluster only. The answer's sizes name each machine, what it leaves a workload, and its list price.`
 
-// Patterns that keep arguments short and on one line: a DNS label, and what a version may be made of.
-const (
-	labelPattern   = `^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
-	versionPattern = `^[0-9A-Za-z.+-]{1,64}$`
-)
-
 func (t *Tools) createNodePool() (Tool, error) {
 	return newTool(Tool{
 		Name: "create_node_pool", Title: "Create or update a GPU node pool", Kind: Adding, Commits: true,
 		Description: createNodePoolDescription,
 	}, map[string]func(*jsonschema.Schema){
-		"cluster":      withPattern(labelPattern),
-		"namespace":    withPattern(labelPattern),
-		"name":         withPattern(clustermanager.NodePoolNamePattern),
-		"sizes":        each(withPattern(labelPattern)),
-		"zones":        each(withPattern(labelPattern)),
-		"chartVersion": withPattern(versionPattern),
-		"accelerator":  all(withEnum(catalog.AcceleratorNames()...), withDefault(strconv.Quote(clustermanager.DefaultAccelerator))),
+		"name":        withPattern(clustermanager.NodePoolNamePattern),
+		"accelerator": all(withEnum(catalog.AcceleratorNames()...), withDefault(strconv.Quote(clustermanager.DefaultAccelerator))),
 		"maxGpus": all(func(schema *jsonschema.Schema) { schema.Minimum = jsonschema.Ptr(1.0) },
 			withDefault(strconv.Itoa(clustermanager.DefaultMaxGPUs))),
 		"serving": withDefault("true"),

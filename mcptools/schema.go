@@ -61,11 +61,6 @@ func withPattern(pattern string) func(*jsonschema.Schema) {
 	return func(schema *jsonschema.Schema) { schema.Pattern = pattern }
 }
 
-// each adjusts the items of an array.
-func each(adjust func(*jsonschema.Schema)) func(*jsonschema.Schema) {
-	return func(schema *jsonschema.Schema) { adjust(schema.Items) }
-}
-
 // withDefault takes a default as JSON text.
 func withDefault(text string) func(*jsonschema.Schema) {
 	return func(schema *jsonschema.Schema) { schema.Default = json.RawMessage(text) }

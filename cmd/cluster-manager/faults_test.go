@@ -269,13 +269,13 @@ var faultCases = map[string]faultCase{
 	"github-mcp-server 3080: a rule that can be read forbids the branch": {
 		breaks: func(forge *localforge.Forge) error { return setRules(forge, namedFeature) },
 		mends:  func(forge *localforge.Forge) error { return setRules(forge) },
-		reason: clustermanager.ReasonRefused, says: []string{`wants branch names that start with "feature/"`, "set --branch-prefix"},
+		reason: clustermanager.ReasonRefused, says: []string{`wants branch names that start with "feature/"`, "the setting branch-prefix"},
 	},
 	"github-mcp-server 3080: a rule that only the push meets forbids the branch": {
 		faults: faults(localforge.Fault{Status: 200, Body: "[]"}.On("GET", rules)),
 		breaks: func(forge *localforge.Forge) error { return setRules(forge, namedFeature) },
 		mends:  func(forge *localforge.Forge) error { return setRules(forge) },
-		reason: clustermanager.ReasonRefused, says: []string{"GH013", "Branch name must start with feature/", "set --branch-prefix"},
+		reason: clustermanager.ReasonRefused, says: []string{"GH013", "Branch name must start with feature/", "the setting branch-prefix"},
 	},
 }
 

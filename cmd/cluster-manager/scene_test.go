@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -33,17 +32,15 @@ type scene struct {
 	// repositories and pull requests are.
 	root, snapshot, repositories, kept string
 
-	forge       *localforge.Forge
-	opened      *installation
-	client      *mcptools.Client
-	git, api    *wire
-	answers     *sink
-	log         *sink
-	progress    []string
-	temporary   *temporary
-	forgeToken  string
-	faultsMutex sync.Mutex
-	fault       fault
+	forge      *localforge.Forge
+	opened     *installation
+	client     *mcptools.Client
+	git, api   *wire
+	answers    *sink
+	log        *sink
+	progress   []string
+	temporary  *temporary
+	forgeToken string
 }
 
 // newScene opens a copy of the fixtures after the edits.
@@ -80,15 +77,6 @@ func (s *scene) startForge(t *testing.T) {
 	var err error
 	s.forge, err = localforge.Start(t.Context(), localforge.Options{
 		Repositories: filepath.Join(s.kept, "repos"), State: filepath.Join(s.kept, "forge.json"),
-		Faults: func(request *http.Request) (int, http.Header, string, bool) {
-			s.faultsMutex.Lock()
-			fault := s.fault
-			s.faultsMutex.Unlock()
-			if fault == nil {
-				return 0, nil, "", false
-			}
-			return fault(request)
-		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -177,9 +165,7 @@ func readAnswer(t *testing.T, result mcptools.Result) clustermanager.WriteResult
 
 // breaks makes the forge answer by the fault until the next call of it; nil mends it.
 func (s *scene) breaks(with fault) {
-	s.faultsMutex.Lock()
-	defer s.faultsMutex.Unlock()
-	s.fault = with
+	s.git.answers(with)
 }
 
 // bare are the bare repositories of the forge.
