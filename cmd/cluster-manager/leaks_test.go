@@ -228,9 +228,9 @@ func TestNoCredentialLeavesOnAFaultOfTheForge(t *testing.T) {
 		for i, answer := range badAnswers {
 			t.Run(fmt.Sprintf("%s %d %d", stage.name, answer.status, i), func(t *testing.T) {
 				before := s.written(t)
-				s.breaks(echoes(answer.status, answer.header, stage.matches))
+				s.git.answers(echoes(answer.status, answer.header, stage.matches))
 				result := s.pool(t, "wc3", fmt.Sprintf("l4-%d", i), nil)
-				s.breaks(nil)
+				s.git.answers(nil)
 				if result.Reason == "" {
 					t.Errorf("the call went well: %s", result.Texts[0])
 				}

@@ -59,7 +59,7 @@ func TestNoPartOfATokenLeaves(t *testing.T) {
 			// The cut falls into the token, after its first twelve bytes.
 			for _, before := range []int{8, 20} {
 				fill := strings.Repeat("x", length-before-len(start))
-				s.breaks(func(request *http.Request) (int, http.Header, string, bool) {
+				s.git.answers(func(request *http.Request) (int, http.Header, string, bool) {
 					if !stage.matches(request) {
 						return 0, nil, "", false
 					}
@@ -88,11 +88,11 @@ func TestNoCredentialLeavesInARedirect(t *testing.T) {
 				for i, address := range []string{
 					"http://" + s.forgeToken + ".example.com/", "https://x:" + s.forgeToken + "@127.0.0.1:9/" + s.forgeToken, "/" + s.forgeToken + "?" + s.forgeToken, "//127.0.0.1:9/x",
 				} {
-					s.breaks(func(request *http.Request) (int, http.Header, string, bool) {
+					s.git.answers(func(request *http.Request) (int, http.Header, string, bool) {
 						return status, http.Header{"Location": {address}}, "", stage.matches(request)
 					})
 					result := s.pool(t, "wc3", fmt.Sprintf("moved-%d", i), nil)
-					s.breaks(nil)
+					s.git.answers(nil)
 					if result.Reason == "" {
 						t.Errorf("the call went well: %s", result.Texts[0])
 					}

@@ -77,7 +77,7 @@ func (s *scene) branches(t *testing.T, repository string) map[string]string {
 func TestTwoProcessesOpenTwentyPullRequests(t *testing.T) {
 	const repository = "acme/fleet"
 	s := newScene(t, patient)
-	one, two := s.startReplica(t), s.startReplica(t)
+	one, two := s.startReplica(t, s.forge.URL()), s.startReplica(t, s.forge.URL())
 	var callers []*mcptools.Client
 	for range 5 {
 		callers = append(callers, dial(t, one.Endpoint), dial(t, two.Endpoint))
@@ -183,7 +183,7 @@ func (s *scene) holds(t *testing.T, repository string, commit *clustermanager.Co
 // All callers of both processes ask for the same pool at once: one pull request, and everybody is told of it.
 func TestTwoProcessesOpenOnePullRequestOnce(t *testing.T) {
 	s := newScene(t, patient)
-	one, two := s.startReplica(t), s.startReplica(t)
+	one, two := s.startReplica(t, s.forge.URL()), s.startReplica(t, s.forge.URL())
 	var callers []*mcptools.Client
 	for range 3 {
 		callers = append(callers, dial(t, one.Endpoint), dial(t, two.Endpoint))

@@ -65,10 +65,10 @@ type startedReplica struct {
 	errors  sink
 }
 
-// startReplica starts a process of its own over the scene's snapshot and forge.
-func (s *scene) startReplica(t *testing.T) *startedReplica {
+// startReplica starts a process of its own over the scene's snapshot and the forge at an address.
+func (s *scene) startReplica(t *testing.T, forge string) *startedReplica {
 	t.Helper()
-	order, err := json.Marshal(replicaOrder{s.snapshot, s.forge.URL(), s.forgeToken})
+	order, err := json.Marshal(replicaOrder{s.snapshot, forge, s.forgeToken})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,13 +124,13 @@ func dial(t *testing.T, endpoint string) *mcptools.Client {
 // The program itself, on everything that it prints and answers: serve with -v beside a forge that echoes, and call.
 func TestNoCredentialLeavesTheProgram(t *testing.T) {
 	s := newScene(t, oddCredentials)
-	server := s.startReplica(t)
+	server := s.startReplica(t, proxied(t, s.forge.URL(), s.git))
 	s.client = dial(t, proxied(t, server.Endpoint, &answering{to: s.answers}))
 	results := []mcptools.Result{s.pool(t, "wc3", "gpu-l4", map[string]any{"dryRun": true}), s.pool(t, "wc3", "gpu-l4", nil)}
 	for _, stage := range stages {
-		s.breaks(echoes(403, nil, stage.matches))
+		s.git.answers(echoes(403, nil, stage.matches))
 		results = append(results, s.pool(t, "wc3", "gpu-a10g", map[string]any{"accelerator": "nvidia-a10g"}))
-		s.breaks(nil)
+		s.git.answers(nil)
 	}
 	printed := server.stop(t)
 	needles := s.needles()

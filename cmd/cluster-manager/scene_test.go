@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -20,9 +19,6 @@ import (
 	"github.com/clustermanager/cluster-manager/internal/localforge"
 	"github.com/clustermanager/cluster-manager/mcptools"
 )
-
-// fault answers a request in the forge's place.
-type fault func(*http.Request) (status int, header http.Header, body string, ok bool)
 
 // scene is an installation of fixtures with everything around it watched: the product speaks to a forge of the test's
 // through a wire, reads the API server through another, writes its temporary files into a watched folder, logs into a
@@ -161,11 +157,6 @@ func readAnswer(t *testing.T, result mcptools.Result) clustermanager.WriteResult
 		t.Fatal(err)
 	}
 	return answer
-}
-
-// breaks makes the forge answer by the fault until the next call of it; nil mends it.
-func (s *scene) breaks(with fault) {
-	s.git.answers(with)
 }
 
 // bare are the bare repositories of the forge.

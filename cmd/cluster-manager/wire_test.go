@@ -2,17 +2,21 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
+
+// fault answers a request in a server's place.
+type fault func(*http.Request) (status int, header http.Header, body string, ok bool)
 
 // sent is one request as it left the process.
 type sent struct {
@@ -34,7 +38,7 @@ type wire struct {
 	answer fault
 }
 
-var errReset = errors.New("connection reset by peer")
+var errReset = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 
 // RoundTrip implements http.RoundTripper.
 func (w *wire) RoundTrip(request *http.Request) (*http.Response, error) {
