@@ -1,7 +1,6 @@
 package clustermanager
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 )
@@ -41,19 +40,4 @@ type FileChange struct {
 	Action FileAction `json:"action" jsonschema:"what the change does to the file"`
 	// Content is set on a dry run only, and never for a sealed file.
 	Content string `json:"content,omitempty" jsonschema:"on a dry run the file as it will be; never for a sealed file"`
-}
-
-// ActionOn says what writing the file does to a base that holds before (nil: absent).
-func (f File) ActionOn(before []byte) FileAction {
-	switch {
-	case f.Delete && before == nil:
-		return FileUnchanged
-	case f.Delete:
-		return FileRemove
-	case before == nil:
-		return FileAdd
-	case bytes.Equal(before, f.Content):
-		return FileUnchanged
-	}
-	return FileUpdate
 }

@@ -48,12 +48,7 @@ func AcceleratorNames() []string {
 	return names
 }
 
-// SizesOf are the sizes of the accelerator's family, smallest first; nil for an accelerator that is not in the table.
-func SizesOf(accelerator string) []Size {
-	return slices.Clone(find(accelerator).Sizes)
-}
-
-// SizeNames are the names of SizesOf.
+// SizeNames are the names of the accelerator's sizes, smallest first; nil for an accelerator that is not in the table.
 func SizeNames(accelerator string) []string {
 	var names []string
 	for _, size := range find(accelerator).Sizes {
