@@ -27,7 +27,7 @@ func Trailer(tool, subject string) string { return tool + " " + subject }
 
 // message is the commit's message: the title and, as its last paragraph, the trailer.
 func message(title, trailer string) string {
-	return oneLine(title) + "\n\n" + TrailerKey + ": " + oneLine(trailer) + "\n"
+	return clustermanager.OneLine(title, 0) + "\n\n" + TrailerKey + ": " + clustermanager.OneLine(trailer, 0) + "\n"
 }
 
 // isOurs says whether a commit's message carries the trailer in its last paragraph.
@@ -43,8 +43,6 @@ func isOurs(message string) bool {
 	}
 	return false
 }
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // invalidBranch is what git refuses in a branch name, besides the names of its own.
 var invalidBranch = regexp.MustCompile(`^-|^/|//|/$|\.\.|(^|/)\.|\.(/|$)|\.lock(/|$)|@\{|^@$|^$|[\x00-\x20\x7f~^:?*\[\\]`)

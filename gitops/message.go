@@ -157,6 +157,5 @@ func code(text string) string {
 
 // plain is text outside a code span: on one line, without a mention, a tag or a link.
 func plain(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	return strings.NewReplacer("<", "&lt;", "@", "@\u200b", "[", `\[`, "|", `\|`).Replace(text)
+	return strings.NewReplacer("<", "&lt;", "@", "@\u200b", "[", `\[`, "|", `\|`).Replace(clustermanager.OneLine(text, 0))
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // Timeouts of the listener: a client that sends no header is cut off, an idle connection closed, and a stop waits for
@@ -91,7 +93,7 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 func (o serveOptions) check() error {
 	var faults []error
 	host, _, err := net.SplitHostPort(o.listen)
-	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if err != nil || !clustermanager.IsLoopback(host) {
 		faults = append(faults, fmt.Errorf("flag --listen: %q is no loopback address and port: a snapshot asks nobody who they are, so it is served on this machine alone; use 127.0.0.1:8080", o.listen))
 	}
 	if !mcpPath.MatchString(o.path) {

@@ -79,8 +79,9 @@ func (c *Client) Compare(ctx context.Context, base, head string) ([]clustermanag
 		}
 		total := comparison.GetTotalCommits()
 		if total > maximalComparison {
+			head, base := clustermanager.OneLine(head, maximalRelay), clustermanager.OneLine(base, maximalRelay)
 			return nil, clustermanager.Refuse("GitHub %s: %s: branch %s has %d commits that %s has not, and more than %d are not read: delete the branch or bring it into %s, then call again",
-				c.fullName(), comparing.doing, plain(head), total, plain(base), maximalComparison, plain(base))
+				c.fullName(), comparing.doing, head, total, base, maximalComparison, base)
 		}
 		for _, commit := range comparison.Commits {
 			commits = append(commits, clustermanager.BranchCommit{

@@ -47,7 +47,7 @@ func (c *Client) CreatePullRequest(ctx context.Context, request clustermanager.P
 		Title: &request.Title, Body: &request.Body, Head: &request.Branch, Base: &base,
 	})
 	if rejected := readRejection(err); rejected != nil && rejected.status == http.StatusUnprocessableEntity && strings.Contains(rejected.words(), "pull request already exists") {
-		return clustermanager.PullRequest{}, fmt.Errorf("GitHub %s: %s for branch %s: %w", c.fullName(), creating.doing, plain(request.Branch), ErrPullRequestExists)
+		return clustermanager.PullRequest{}, fmt.Errorf("GitHub %s: %s for branch %s: %w", c.fullName(), creating.doing, clustermanager.OneLine(request.Branch, maximalRelay), ErrPullRequestExists)
 	}
 	return c.single(creating, answer, err)
 }

@@ -191,7 +191,7 @@ func TestWhatIsRelayedIsCleanBoundedAndWithoutTheToken(t *testing.T) {
 		server := httptest.NewServer(answer{status, map[string]string{"X-Accepted-GitHub-Permissions": strings.Repeat("p", 5000)}, message(long)})
 		client := newClient(t, forge.Options{APIURL: server.URL, Owner: "acme", Repository: "fleet", Token: token})
 		text := operations["create"](t.Context(), client).Error()
-		if strings.ContainsAny(text, "\x1b\u202e\n") || strings.Contains(text, token.Reveal()) || len(text) > 1000 || !strings.Contains(text, "a[31mbc d <redacted>") {
+		if strings.ContainsAny(text, "\x1b\u202e\n") || strings.Contains(text, token.Reveal()) || len(text) > 1000 || !strings.Contains(text, "a [31mb c d <redacted>") {
 			t.Errorf("%d: %d bytes: %q", status, len(text), text)
 		}
 		server.Close()

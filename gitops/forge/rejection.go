@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/go-github/v62/github"
 
@@ -127,7 +126,7 @@ func (n *rejection) words() string {
 	if len(n.details) > 0 {
 		words += ": " + strings.Join(n.details, "; ")
 	}
-	return cut(plain(words), maximalRelay)
+	return clustermanager.OneLine(words, maximalRelay)
 }
 
 func (n *rejection) forbidden() bool { return n.status == http.StatusForbidden }
@@ -143,29 +142,7 @@ func (n *rejection) limited() bool {
 			n.says("rate limit") || n.says("abuse detection") || strings.Contains(n.link, "rate-limit"))
 }
 
-// plain makes one line of a text that came from outside: no control or format characters.
-func plain(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(text), " ")
-}
-
-func cut(text string, length int) string {
-	runes := []rune(text)
-	if len(runes) <= length {
-		return text
-	}
-	return string(runes[:length-1]) + "…"
-}
-
 // clean makes a text fit for an answer: one line, bounded, without the token.
 func (c *Client) clean(text string, length int) string {
-	return cut(plain(strings.ReplaceAll(text, c.token.Reveal(), c.token.String())), length)
+	return clustermanager.OneLine(strings.ReplaceAll(text, c.token.Reveal(), c.token.String()), length)
 }

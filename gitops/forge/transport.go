@@ -2,7 +2,6 @@ package forge
 
 import (
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -65,9 +64,5 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 
 // allowed says whether a URL may be spoken to: https, or http on loopback.
 func allowed(address *url.URL) bool {
-	if address.Scheme == "https" {
-		return true
-	}
-	ip := net.ParseIP(address.Hostname())
-	return address.Scheme == "http" && (address.Hostname() == "localhost" || ip != nil && ip.IsLoopback())
+	return address.Scheme == "https" || address.Scheme == "http" && clustermanager.IsLoopback(address.Hostname())
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -99,18 +98,13 @@ func parseURL(address string) (*url.URL, error) {
 	if parsed.User != nil {
 		return nil, clustermanager.Refuse("the URL of the repository at %s holds credentials: leave them out, the caller's own are used", parsed.Host)
 	}
-	if parsed.Scheme != "https" && (parsed.Scheme != "http" || !isLoopback(parsed.Hostname())) {
+	if parsed.Scheme != "https" && (parsed.Scheme != "http" || !clustermanager.IsLoopback(parsed.Hostname())) {
 		return nil, clustermanager.Refuse("repository %s%s: git is spoken to over https alone (http only on loopback), not over %q: use an https URL",
 			parsed.Host, parsed.Path, parsed.Scheme)
 	}
 	parsed.Path = strings.TrimSuffix(parsed.Path, "/")
 	parsed.RawPath, parsed.RawQuery, parsed.Fragment = "", "", ""
 	return parsed, nil
-}
-
-func isLoopback(host string) bool {
-	address := net.ParseIP(host)
-	return host == "localhost" || address != nil && address.IsLoopback()
 }
 
 // choose takes the best way that the server offers.

@@ -205,7 +205,7 @@ func (c *collector) entry(dir, name, field, entry string, as role) (weight, bool
 		return weight{}, true
 	}
 	doubt := func(reason string) (weight, bool) {
-		c.unchecked = append(c.unchecked, fmt.Sprintf("%s of %s (%s: %s)", short(plain(entry), 100), name, field, reason))
+		c.unchecked = append(c.unchecked, fmt.Sprintf("%s of %s (%s: %s)", quote(entry, 100), name, field, reason))
 		return weight{}, false
 	}
 	target := path.Join(dir, entry)

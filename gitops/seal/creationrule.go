@@ -9,6 +9,8 @@ import (
 	"github.com/getsops/sops/v3/age"
 	"github.com/getsops/sops/v3/config"
 	"github.com/getsops/sops/v3/version"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // recipientLimit bounds the recipients of one rule, so that a configuration cannot keep the server busy: each costs one
@@ -88,7 +90,7 @@ func (r *creationRule) refusePlugins() error {
 				continue
 			}
 			if name, _, err := plugin.ParseRecipient(recipient); err == nil {
-				return r.refuse("names the recipient %s of the age plugin %q, and plugins are never run: put an X25519, ssh or post-quantum recipient in its place", short(recipient), short(name))
+				return r.refuse("names the recipient %s of the age plugin %q, and plugins are never run: put an X25519, ssh or post-quantum recipient in its place", clustermanager.OneLine(recipient, quoteLimit), clustermanager.OneLine(name, quoteLimit))
 			}
 		}
 	}
@@ -100,5 +102,5 @@ func (r *creationRule) leftOutWarning() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s in %s also names %s: files sealed here open with an age identity alone",
-		r.Rule, r.repository, short(strings.Join(r.leftOut, ", ")))}
+		r.Rule, r.repository, clustermanager.OneLine(strings.Join(r.leftOut, ", "), quoteLimit))}
 }

@@ -12,17 +12,8 @@ import (
 // selector is what a rule for Secrets needs, so that their values are encrypted and nothing else is.
 const selector = "encrypted_regex: ^(data|stringData)$"
 
-// quoteLimit bounds what a message quotes of a configuration or of sops, in bytes.
+// quoteLimit bounds what a message quotes of a configuration or of sops, in characters.
 const quoteLimit = 240
-
-// short is a text as a message quotes it: on one line and bounded.
-func short(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > quoteLimit {
-		text = strings.ToValidUTF8(text[:quoteLimit], "") + "…"
-	}
-	return text
-}
 
 // cause is what sops says of a configuration. A private key that was put where a recipient belongs is not repeated.
 func cause(err error) string {
@@ -30,7 +21,7 @@ func cause(err error) string {
 	if upper := strings.ToUpper(text); strings.Contains(upper, "AGE-SECRET-KEY-") || strings.Contains(upper, "AGE-PLUGIN-") {
 		return "a private age key stands where a recipient belongs"
 	}
-	return short(text)
+	return clustermanager.OneLine(text, quoteLimit)
 }
 
 func (c *configuration) refuse(format string, arguments ...any) error {
@@ -57,7 +48,7 @@ func (r *creationRule) refuseWithoutAge(index, groups int) error {
 	}
 	names := ""
 	if len(r.leftOut) > 0 {
-		names = ", only " + short(strings.Join(r.leftOut, ", "))
+		names = ", only " + clustermanager.OneLine(strings.Join(r.leftOut, ", "), quoteLimit)
 	}
 	return r.refuse("names no age recipient%s%s: add \"age: <recipient>\"", where, names)
 }

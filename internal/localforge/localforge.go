@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // Options say where a forge keeps what it serves.
@@ -86,7 +88,7 @@ func Start(ctx context.Context, options Options) (*Forge, error) {
 	if options.Listen == "" {
 		options.Listen = "127.0.0.1:0"
 	}
-	if host, _, err := net.SplitHostPort(options.Listen); err != nil || !loopback(host) {
+	if host, _, err := net.SplitHostPort(options.Listen); err != nil || !clustermanager.IsLoopback(host) {
 		return nil, fmt.Errorf("local forge: address %q: only a loopback address with a port is listened on", options.Listen)
 	}
 	forge, err := New(ctx, options)
@@ -106,11 +108,6 @@ func Start(ctx context.Context, options Options) (*Forge, error) {
 	go func() { _ = forge.server.Serve(listener) }()
 	context.AfterFunc(forge.context, func() { _ = forge.server.Close() })
 	return forge, nil
-}
-
-func loopback(host string) bool {
-	address := net.ParseIP(host)
-	return host == "localhost" || address != nil && address.IsLoopback()
 }
 
 // Git ends at once when its request is cut off; a forge that waited for one that does not would hang its command.

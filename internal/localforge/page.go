@@ -21,6 +21,8 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 var (
@@ -91,7 +93,7 @@ func (f *Forge) page(w http.ResponseWriter, r *http.Request) {
 	var shown bytes.Buffer
 	var refused *problem
 	err, host := fs.ErrNotExist, url.URL{Host: r.Host}
-	if number, _ := strconv.Atoi(r.PathValue("number")); loopback(host.Hostname()) {
+	if number, _ := strconv.Atoi(r.PathValue("number")); clustermanager.IsLoopback(host.Hostname()) {
 		err = f.onPullRequest(r.PathValue("owner"), r.PathValue("repo"), number, func(repo repository, p *pullRequest) error {
 			if r.Method != http.MethodPost {
 				return repo.show(r.Context(), &shown, p)

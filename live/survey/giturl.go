@@ -146,7 +146,7 @@ func HostResolver(settings clustermanager.Settings) func(url string) (clusterman
 		}
 		scheme := "https"
 		if parsed.scheme == "http" {
-			if !isLoopback(parsed.host) {
+			if !clustermanager.IsLoopback((&url.URL{Host: parsed.host}).Hostname()) {
 				return clustermanager.GitRepository{}, clustermanager.Refuse(
 					"it is a plain http URL, and a token must not travel in the clear: write https")
 			}
@@ -166,13 +166,4 @@ func webHost(settings clustermanager.Settings, host string) string {
 		return web
 	}
 	return host
-}
-
-// isLoopback says whether a host, with or without a port, is this machine.
-func isLoopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return host == "localhost" || (err == nil && address.IsLoopback())
 }
