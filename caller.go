@@ -15,6 +15,9 @@ type Caller struct {
 	GitHub *GitHubIdentity `json:"github,omitempty"`
 }
 
+// ConnectGitHub is the way out of a call whose GitHub token is missing or no longer accepted.
+const ConnectGitHub = "connect GitHub where you signed in, then call again"
+
 // GitHubIdentity is the caller as GitHub knows them, with the App user token that acts for them.
 type GitHubIdentity struct {
 	// Login is the account's name.

@@ -37,7 +37,7 @@ func TestReadingRoundTrip(t *testing.T) {
 
 func TestAReadingKeepsTheClassOfItsError(t *testing.T) {
 	for want, err := range map[Reason]error{
-		"": nil, ReasonRefused: Refuse("no"), ReasonNotFound: &NotFound{What: "cluster wc1"}, ReasonError: errors.New("timeout"),
+		"": nil, ReasonRefused: Refuse("no"), ReasonNotFound: &NotFound{What: "Cluster wc1"}, ReasonError: errors.New("timeout"),
 	} {
 		reading := Read("value", err)
 		if value, known := reading.Get(); known != (err == nil) || known != (value == "value") || ReasonOf(reading.Err()) != want {

@@ -60,9 +60,9 @@ func (t *Tools) begin(ctx context.Context, call Call, mode clustermanager.Mode) 
 	case mode != clustermanager.ModeCommit:
 		return nil, nil, clustermanager.Refuse("mode %q is unknown: use commit", mode)
 	case !t.options.CommitOffered:
-		return nil, nil, clustermanager.Refuse("mode commit is not offered: this server is not registered with its GitHub App")
+		return nil, nil, clustermanager.Refuse("mode commit is not offered: this server is not registered with its GitHub App; a snapshot offers it when its caller has a github login (cluster-manager.yaml)")
 	case call.Caller.GitHub == nil:
-		return nil, nil, clustermanager.Refuse("mode commit needs your GitHub authorization, and this call carries none: connect GitHub where you signed in, then call again")
+		return nil, nil, clustermanager.Refuse("mode commit needs your GitHub authorization, and this call carries none: %s", clustermanager.ConnectGitHub)
 	}
 	ctx, cancel := context.WithDeadline(ctx, t.budget(call).Deadline())
 	return ctx, cancel, nil

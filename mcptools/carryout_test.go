@@ -11,7 +11,7 @@ import (
 func TestWithoutATargetTheClassIsThatOfItsRead(t *testing.T) {
 	for want, err := range map[clustermanager.Reason]error{
 		clustermanager.ReasonRefused:  clustermanager.Refuse("no Kustomization owns it"),
-		clustermanager.ReasonNotFound: &clustermanager.NotFound{What: "cluster wc1"},
+		clustermanager.ReasonNotFound: &clustermanager.NotFound{What: "Cluster wc1"},
 		clustermanager.ReasonError:    errors.New("Kustomization flux/wc1: reading: timeout"),
 	} {
 		survey := clustermanager.Survey{Target: clustermanager.Read(clustermanager.Target{}, err)}

@@ -55,7 +55,7 @@ func New(options Options) (*Client, error) {
 		}
 	}
 	if options.Token.IsZero() {
-		return nil, clustermanager.Refuse("GitHub %s: the call carries no GitHub token: connect GitHub for this server (in muster), then call again", root.Host)
+		return nil, clustermanager.Refuse("GitHub %s: the call carries no GitHub token: %s", root.Host, clustermanager.ConnectGitHub)
 	}
 	root.Path, root.RawPath = strings.TrimSuffix(root.Path, "/")+"/", ""
 	client := &Client{owner: options.Owner, name: options.Repository, host: root.Host, token: options.Token}

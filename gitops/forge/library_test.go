@@ -62,7 +62,7 @@ func TestRefusalsOfTheLocalForge(t *testing.T) {
 		}
 	}
 	expect(operations["create"](t.Context(), reader), "needs the permission pull_requests=write")
-	expect(operations["user"](t.Context(), stranger), "connect GitHub again")
+	expect(operations["user"](t.Context(), stranger), "connect GitHub where you signed in")
 	same := request()
 	same.Branch = "same"
 	h.push(t, "same")

@@ -126,7 +126,7 @@ func (e *plainError) Error() string { return e.text }
 func (e *plainError) Unwrap() error { return e.cause }
 
 func tokenRefused(*Client, operation, *rejection) string {
-	return "GitHub does not accept the token (401): connect GitHub again for this server (in muster), then call again"
+	return "GitHub does not accept the token (401): " + clustermanager.ConnectGitHub
 }
 
 func singleSignOn(_ *Client, _ operation, n *rejection) string {
@@ -135,7 +135,7 @@ func singleSignOn(_ *Client, _ operation, n *rejection) string {
 		link, _, _ = strings.Cut(link, "?")
 		address = " at " + link
 	}
-	return "the organization wants single sign-on (SAML): start a session" + address + ", connect GitHub again for this server, then call again"
+	return "the organization wants single sign-on (SAML): start a session" + address + ", " + clustermanager.ConnectGitHub
 }
 
 func permissionMissing(c *Client, o operation, n *rejection) string {

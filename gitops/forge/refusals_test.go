@@ -62,9 +62,9 @@ func TestEachKindOfNo(t *testing.T) {
 		want            string
 	}{
 		{"token refused", "user", answer{401, nil, message("Bad credentials")}, "refused", "token",
-			"GitHub HOST: reading the signed-in account: GitHub does not accept the token (401): connect GitHub again for this server (in muster), then call again"},
+			"GitHub HOST: reading the signed-in account: GitHub does not accept the token (401): connect GitHub where you signed in, then call again"},
 		{"token refused with a one-time code", "list", answer{401, map[string]string{"X-GitHub-OTP": "required; app"}, message("Must specify two-factor authentication OTP code.")}, "refused", "token",
-			"GitHub acme/fleet: looking for the branch's pull requests: GitHub does not accept the token (401): connect GitHub again for this server (in muster), then call again"},
+			"GitHub acme/fleet: looking for the branch's pull requests: GitHub does not accept the token (401): connect GitHub where you signed in, then call again"},
 		{"permission missing", "create", answer{403, nil, message("Resource not accessible by integration")}, "refused", "",
 			"GitHub acme/fleet: opening the pull request: not permitted (403, Resource not accessible by integration): the GitHub App needs the permission pull_requests=write on the repository, and the account the same right there: have an owner grant what is missing, then call again"},
 		{"the permission that GitHub names", "rules", answer{403, map[string]string{"X-Accepted-GitHub-Permissions": "metadata=read,administration=read"}, message("Resource not accessible by integration")}, "refused", "",
@@ -72,7 +72,7 @@ func TestEachKindOfNo(t *testing.T) {
 		{"a permission on the last request of the hour", "create", answer{403, map[string]string{"X-RateLimit-Remaining": "0"}, message("Resource not accessible by integration")}, "refused", "",
 			"GitHub acme/fleet: opening the pull request: not permitted (403, Resource not accessible by integration): the GitHub App needs the permission pull_requests=write on the repository, and the account the same right there: have an owner grant what is missing, then call again"},
 		{"single sign-on", "list", answer{403, map[string]string{"X-GitHub-SSO": "required; url=https://github.example/orgs/acme/sso?authorization_request=made-for-this-test"}, message("Resource protected by organization SAML enforcement.")}, "refused", "",
-			"GitHub acme/fleet: looking for the branch's pull requests: the organization wants single sign-on (SAML): start a session at https://github.example/orgs/acme/sso, connect GitHub again for this server, then call again"},
+			"GitHub acme/fleet: looking for the branch's pull requests: the organization wants single sign-on (SAML): start a session at https://github.example/orgs/acme/sso, connect GitHub where you signed in, then call again"},
 		{"archived", "create", answer{403, nil, message("Repository was archived so is read-only.")}, "refused", "",
 			"GitHub acme/fleet: opening the pull request: the repository is archived, so nothing can be proposed: unarchive it, or let the GitRepository point to its successor"},
 		{"forbidden otherwise", "list", answer{403, nil, message("Your IP address is not permitted to access this resource.")}, "refused", "",

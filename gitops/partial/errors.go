@@ -45,7 +45,7 @@ var statusRefusals = []struct {
 	status       int
 	says, wayOut string
 }{
-	{http.StatusUnauthorized, "", "the host does not accept the sign-in: connect the server again (sign in to its GitHub App), then call again"},
+	{http.StatusUnauthorized, "", "the host does not accept the sign-in: " + clustermanager.ConnectGitHub},
 	{http.StatusForbidden, "archived", "the repository is archived, so nothing can be written: unarchive it, or let the GitRepository point to its successor"},
 	{http.StatusForbidden, "saml", "the organization wants single sign-on (SAML): sign in to the organization in a browser, connect the server again, then call again"},
 	{http.StatusForbidden, "", "the account may not do this: it needs write access to the repository, and the GitHub App must be installed on it with permission to write contents; then connect again"},

@@ -34,7 +34,7 @@ type ClusterAPIAbsent struct {
 
 // Error names the cluster and the group.
 func (e *ClusterAPIAbsent) Error() string {
-	return fmt.Sprintf("cluster %s: finding it: the installation does not serve the API %s/%s, so it has no clusters",
+	return fmt.Sprintf("Cluster %s: finding it: the installation does not serve the API %s/%s, so it has no clusters",
 		e.Cluster, e.API.Group, e.API.Version)
 }
 
@@ -67,7 +67,7 @@ func (r *Reader) FindCluster(ctx context.Context, namespace, name string) (clust
 	case clustermanager.APIAbsent:
 		return clustermanager.Cluster{}, &ClusterAPIAbsent{Cluster: named.String(), API: state}
 	case clustermanager.APIUnknown:
-		return clustermanager.Cluster{}, fmt.Errorf("cluster %s: finding it: discovering %s/%s: %s",
+		return clustermanager.Cluster{}, fmt.Errorf("Cluster %s: finding it: discovering %s/%s: %s",
 			named, state.Group, state.Version, state.Note)
 	}
 	if len(validation.IsDNS1123Subdomain(name)) > 0 || (namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0) {
@@ -87,7 +87,7 @@ func (r *Reader) FindCluster(ctx context.Context, namespace, name string) (clust
 }
 
 func clusterNotFound(named clustermanager.NamespacedName) *clustermanager.NotFound {
-	return &clustermanager.NotFound{What: "cluster " + named.String(), Suffix: "correct the name or the namespace"}
+	return &clustermanager.NotFound{What: "Cluster " + named.String(), Suffix: "correct the name or the namespace"}
 }
 
 // clusterOf is what a Cluster object says of itself.
@@ -133,14 +133,14 @@ func (r *Reader) findInEveryNamespace(ctx context.Context, name string) (cluster
 	}
 	slices.Sort(namespaces)
 	return clustermanager.Cluster{}, clustermanager.Refuse(
-		"cluster %s is ambiguous, it exists in %s: name the namespace", name, strings.Join(namespaces, ", "))
+		"Cluster %s is ambiguous, it exists in %s: name the namespace", name, strings.Join(namespaces, ", "))
 }
 
 // findPerNamespace looks for the name in each namespace of an organization, and says which of them may not be read.
 func (r *Reader) findPerNamespace(ctx context.Context, name string) (found []unstructured.Unstructured, unread []string, err error) {
 	namespaces, err := r.organizationNamespaces(ctx)
 	if apierrors.IsForbidden(err) {
-		return nil, nil, fmt.Errorf("cluster %s: finding it: you may list neither clusters over all namespaces "+
+		return nil, nil, fmt.Errorf("Cluster %s: finding it: you may list neither clusters over all namespaces "+
 			"(clusters.cluster.x-k8s.io) nor organizations nor namespaces: name the namespace, or ask for the right to list one of them", name)
 	}
 	if err != nil {

@@ -87,17 +87,17 @@ func TestClusterIsNotFound(t *testing.T) {
 		want            string
 	}{
 		{"absent", "", "wc9", &wire{}, clustermanager.ReasonNotFound,
-			"cluster wc9 not found: correct the name or the namespace"},
+			"Cluster wc9 not found: correct the name or the namespace"},
 		{"absent in a namespace", "org-beta", "wc1", &wire{}, clustermanager.ReasonNotFound,
-			"cluster org-beta/wc1 not found: correct the name or the namespace"},
-		{"no name of a cluster", "", "../wc1", &wire{}, clustermanager.ReasonNotFound, "cluster ../wc1 not found"},
-		{"no namespace", "a/b", "wc1", &wire{}, clustermanager.ReasonNotFound, "cluster a/b/wc1 not found"},
+			"Cluster org-beta/wc1 not found: correct the name or the namespace"},
+		{"no name of a cluster", "", "../wc1", &wire{}, clustermanager.ReasonNotFound, "Cluster ../wc1 not found"},
+		{"no namespace", "a/b", "wc1", &wire{}, clustermanager.ReasonNotFound, "Cluster a/b/wc1 not found"},
 		{"ambiguous", "", "twin", &wire{}, clustermanager.ReasonRefused,
-			"cluster twin is ambiguous, it exists in org-acme, org-beta: name the namespace"},
+			"Cluster twin is ambiguous, it exists in org-acme, org-beta: name the namespace"},
 		{"ambiguous per organization", "", "twin", &wire{forbid: []string{everyCluster}}, clustermanager.ReasonRefused,
-			"cluster twin is ambiguous, it exists in org-acme, org-beta: name the namespace"},
+			"Cluster twin is ambiguous, it exists in org-acme, org-beta: name the namespace"},
 		{"where one may not look", "", "gazelle", &wire{forbid: []string{everyCluster, "/org-beta/clusters/"}}, clustermanager.ReasonNotFound,
-			"cluster gazelle not found: correct the name or the namespace; you may not read clusters in org-beta"},
+			"Cluster gazelle not found: correct the name or the namespace; you may not read clusters in org-beta"},
 		{"nothing can be listed", "", "wc1", &wire{forbid: []string{everyCluster, everyOrganization, everyNamespace}}, clustermanager.ReasonError,
 			"you may list neither clusters over all namespaces (clusters.cluster.x-k8s.io) nor organizations nor namespaces"},
 		{"forbidden", "org-acme", "wc1", &wire{forbid: []string{"/clusters/"}}, clustermanager.ReasonError,
@@ -107,7 +107,7 @@ func TestClusterIsNotFound(t *testing.T) {
 		{"organizations fail", "", "wc1", &wire{forbid: []string{everyCluster}, fail: []string{everyOrganization}}, clustermanager.ReasonError,
 			"every Organization: reading: internalerror by the test"},
 		{"discovery fails", "", "wc1", &wire{fail: []string{"/v1beta1?timeout"}}, clustermanager.ReasonError,
-			"cluster wc1: finding it: discovering cluster.x-k8s.io/v1beta1: internalerror by the test"},
+			"Cluster wc1: finding it: discovering cluster.x-k8s.io/v1beta1: internalerror by the test"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			reader := snapshot(t).add(moreClusters).reader(t, test.over)
@@ -140,7 +140,7 @@ func TestClusterAPI(t *testing.T) {
 	}
 	_, err := reader.FindCluster(t.Context(), "org-acme", "wc1")
 	var absent *survey.ClusterAPIAbsent
-	if !errors.As(err, &absent) || !strings.Contains(err.Error(), "cluster org-acme/wc1") || !strings.Contains(err.Error(), "cluster.x-k8s.io") {
+	if !errors.As(err, &absent) || !strings.Contains(err.Error(), "Cluster org-acme/wc1") || !strings.Contains(err.Error(), "cluster.x-k8s.io") {
 		t.Error(err)
 	}
 	reader = snapshot(t).reader(t, &wire{fail: []string{"/v1beta1?timeout"}})

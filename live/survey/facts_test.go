@@ -110,7 +110,7 @@ func TestValuesThatCannotBeRead(t *testing.T) {
 		want  string
 	}{
 		{"neither release nor App", snapshot(t).drop(t, wc1, releaseDocument), &wire{},
-			"cluster org-acme/wc1: reading its values: neither a HelmRelease nor an App of its name exists"},
+			"Cluster org-acme/wc1: reading its values: neither a HelmRelease nor an App of its name exists"},
 		{"forbidden release", snapshot(t), &wire{forbid: []string{"/helmreleases/wc1$"}}, "HelmRelease org-acme/wc1: reading: forbidden by the test"},
 		{"absent ConfigMap", snapshot(t).replace(t, wc1, "{kind: ConfigMap, name: wc1-values}", "{kind: ConfigMap, name: other}"), &wire{},
 			"HelmRelease org-acme/wc1: ConfigMap org-acme/other: reading: it does not exist"},

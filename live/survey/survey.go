@@ -78,7 +78,7 @@ func (r *Reader) NodePool(ctx context.Context, request clustermanager.CreateNode
 	start(func() { made.Target = clustermanager.Read(r.Target(ctx, cluster)) })
 	_ = reads.Wait()
 	if err := ctx.Err(); err != nil {
-		return clustermanager.Survey{}, fmt.Errorf("cluster %s/%s: reading what a pool is composed from: %w", cluster.Namespace, cluster.Name, err)
+		return clustermanager.Survey{}, fmt.Errorf("Cluster %s/%s: reading what a pool is composed from: %w", cluster.Namespace, cluster.Name, err)
 	}
 	return made, nil
 }

@@ -78,7 +78,7 @@ func (r *Reader) owner(ctx context.Context, cluster clustermanager.Cluster) (clu
 	}
 	if owner.Name == "" || owner.Namespace == "" {
 		return owner, clustermanager.Refuse(
-			"cluster %s/%s: no Kustomization owns it, %s has no labels %s and %s: %s",
+			"Cluster %s/%s: no Kustomization owns it, %s has no labels %s and %s: %s",
 			cluster.Namespace, cluster.Name, clustermanager.ReferenceTo(labelled),
 			clustermanager.LabelKustomizationName, clustermanager.LabelKustomizationNamespace, fromGit)
 	}

@@ -47,9 +47,9 @@ func TestTargetIsRefused(t *testing.T) {
 		want  string
 	}{
 		{"no labels", snapshot(t).replace(t, wc1, ownerLabels, noLabels), nil,
-			"cluster org-acme/wc1: no Kustomization owns it, HelmRelease org-acme/wc1 has no labels kustomize.toolkit.fluxcd.io/name and kustomize.toolkit.fluxcd.io/namespace: let a Flux Kustomization apply the cluster's HelmRelease from a GitRepository, then call again"},
+			"Cluster org-acme/wc1: no Kustomization owns it, HelmRelease org-acme/wc1 has no labels kustomize.toolkit.fluxcd.io/name and kustomize.toolkit.fluxcd.io/namespace: let a Flux Kustomization apply the cluster's HelmRelease from a GitRepository, then call again"},
 		{"no namespace label", snapshot(t).replace(t, wc1, ownerLabels, strings.Replace(ownerLabels, "    kustomize.toolkit.fluxcd.io/namespace: flux\n", "", 1)), nil,
-			"cluster org-acme/wc1: no Kustomization owns it"},
+			"Cluster org-acme/wc1: no Kustomization owns it"},
 		{"the Cluster alone, without labels", snapshot(t).drop(t, wc1, releaseDocument), nil,
 			"no Kustomization owns it, Cluster org-acme/wc1 has no labels"},
 		{"release forbidden", snapshot(t).add(inlineApp), &wire{forbid: []string{"/helmreleases/wc1$"}},

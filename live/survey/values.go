@@ -73,7 +73,7 @@ func (r *Reader) ownValues(ctx context.Context, cluster clustermanager.Cluster) 
 	object, err = r.get(ctx, appNoun, cluster.Namespace, cluster.Name)
 	if apierrors.IsNotFound(err) {
 		return clustermanager.EffectiveValues{}, fmt.Errorf(
-			"cluster %s/%s: reading its values: neither a HelmRelease nor an App of its name exists", cluster.Namespace, cluster.Name)
+			"Cluster %s/%s: reading its values: neither a HelmRelease nor an App of its name exists", cluster.Namespace, cluster.Name)
 	}
 	if err != nil {
 		return clustermanager.EffectiveValues{}, err
