@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clustermanager/cluster-manager"
+	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/google/go-cmp/cmp"
 )
 

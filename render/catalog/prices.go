@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clustermanager/cluster-manager"
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // price fills the price fields of a size from data/prices.csv: AWS's published on-demand list prices for Linux, per

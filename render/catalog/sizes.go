@@ -3,7 +3,7 @@ package catalog
 import (
 	"slices"
 
-	"github.com/clustermanager/cluster-manager"
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // What a node keeps for itself, in hundredths of a vCPU and of a GiB. The hypervisor takes its share of the memory

@@ -3,7 +3,7 @@ package compose
 import (
 	"slices"
 
-	"github.com/clustermanager/cluster-manager"
+	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/render/catalog"
 )
 

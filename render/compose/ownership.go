@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clustermanager/cluster-manager"
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // guardOwnership lets a step touch what does not exist or is ours. What is written and belongs to someone else is

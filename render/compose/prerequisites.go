@@ -5,7 +5,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/clustermanager/cluster-manager"
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // missing is a prerequisite that the cluster's values lack.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clustermanager/cluster-manager"
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // canary is a credential made for this test; it must appear in no output.

@@ -1,6 +1,6 @@
 package compose
 
-import "github.com/clustermanager/cluster-manager"
+import clustermanager "github.com/clustermanager/cluster-manager"
 
 // checkServing keeps a pool without serving off a cluster that we serve models on: its slice pins predictors to the
 // cluster's pools, so a pool beside it would change where they run.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clustermanager/cluster-manager"
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 func TestPoolWithoutServingBesideASlice(t *testing.T) {

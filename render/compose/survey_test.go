@@ -12,7 +12,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/clustermanager/cluster-manager"
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // surveyOf reads testdata/surveys/<name>.json, afresh for each test so that it may be changed.

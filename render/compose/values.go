@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clustermanager/cluster-manager"
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // clusterValues is what a pool takes from the cluster's effective values. What is a credential is a Secret here and
