@@ -21,7 +21,7 @@ const tempPrefix = "cluster-manager-proof-"
 const tempAge = time.Hour
 
 // errDisk says that the temporary folder could not be used, which is no fault of the tree.
-var errDisk = errors.New("using the temporary folder")
+var errDisk = errors.New("temporary folder")
 
 // generate lets Flux's generator make the kustomization of a folder, and returns its path in the repository and its
 // text. The generator alone needs a disk, so it gets the files that it reads in a folder of our own, which is gone
@@ -29,7 +29,7 @@ var errDisk = errors.New("using the temporary folder")
 func generate(root string, spec map[string]any, files map[string][]byte, folders []string) (name string, manifest []byte, err error) {
 	temp, err := os.MkdirTemp("", tempPrefix)
 	if err != nil {
-		return "", nil, fmt.Errorf("%w: %w", errDisk, err)
+		return "", nil, fmt.Errorf("%w: making: %w", errDisk, err)
 	}
 	defer func() {
 		if removing := os.RemoveAll(temp); removing != nil && err == nil {
@@ -38,12 +38,12 @@ func generate(root string, spec map[string]any, files map[string][]byte, folders
 	}()
 	for _, dir := range append(folders, root) {
 		if err := os.MkdirAll(filepath.Join(temp, dir), 0o700); err != nil {
-			return "", nil, fmt.Errorf("%w: %w", errDisk, err)
+			return "", nil, fmt.Errorf("%w: writing: %w", errDisk, err)
 		}
 	}
 	for name, content := range files {
 		if err := writeNew(filepath.Join(temp, name), content); err != nil {
-			return "", nil, fmt.Errorf("%w: %w", errDisk, err)
+			return "", nil, fmt.Errorf("%w: writing: %w", errDisk, err)
 		}
 	}
 	defer recovered(&err)
@@ -68,7 +68,7 @@ func writeNew(name string, content []byte) error {
 func Sweep(now time.Time) error {
 	entries, err := os.ReadDir(os.TempDir())
 	if err != nil {
-		return fmt.Errorf("sweeping temporary folders: %w", err)
+		return fmt.Errorf("temporary folders: sweeping: %w", err)
 	}
 	var faults []error
 	for _, entry := range entries {
@@ -82,7 +82,7 @@ func Sweep(now time.Time) error {
 		faults = append(faults, err)
 	}
 	if err := errors.Join(faults...); err != nil {
-		return fmt.Errorf("sweeping temporary folders: %w", err)
+		return fmt.Errorf("temporary folders: sweeping: %w", err)
 	}
 	return nil
 }
