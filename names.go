@@ -43,6 +43,13 @@ func (o NodePoolObjects) References() []ObjectReference {
 	return []ObjectReference{o.Source, o.Values, o.Release}
 }
 
+// MachinePoolReference names the MachinePool that the chart makes of a pool.
+func MachinePoolReference(cluster Cluster, pool string) ObjectReference {
+	return ObjectReference{
+		APIVersion: ClusterAPI.String(), Kind: "MachinePool", Namespace: cluster.Namespace, Name: ReleaseName(cluster, pool),
+	}
+}
+
 // SliceReference names a cluster's serving slice: the release of ours that serves models on it.
 func SliceReference(cluster Cluster) ObjectReference {
 	return ObjectReference{

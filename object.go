@@ -16,6 +16,9 @@ const (
 	LabelOrganization = "giantswarm.io/organization"
 	LabelRelease      = "release.giantswarm.io/version"
 
+	// LabelHelmReleaseName names the HelmRelease that rendered an object.
+	LabelHelmReleaseName = "helm.toolkit.fluxcd.io/name"
+
 	LabelKustomizationName      = "kustomize.toolkit.fluxcd.io/name"
 	LabelKustomizationNamespace = "kustomize.toolkit.fluxcd.io/namespace"
 

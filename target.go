@@ -19,8 +19,10 @@ type Target struct {
 	Suspended bool `json:"suspended,omitempty"`
 	// DeletionPolicy is spec.deletionPolicy; "" is Flux's default, MirrorPrune.
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
-	// Interval is how often Flux applies.
+	// Interval is how often Flux applies what it has fetched already; what it fetches anew it applies at once.
 	Interval time.Duration `json:"interval,omitempty"`
+	// Warnings say how Flux treats owner or source in a way that makes a merge have no effect, or another one.
+	Warnings []string `json:"warnings,omitempty"`
 	// Decrypts says that spec.decryption names the provider sops: without it Flux cannot apply a sealed file.
 	Decrypts bool `json:"decrypts,omitempty"`
 	// Substitutes says that spec.postBuild is set, so Flux replaces ${…} in what it builds.
@@ -49,6 +51,8 @@ type GitRepository struct {
 	APIURL string `json:"apiUrl"`
 	// Branch is the branch that Flux follows.
 	Branch string `json:"branch"`
+	// Interval is how often Flux looks at the branch.
+	Interval time.Duration `json:"interval,omitempty"`
 	// Ignore is spec.ignore, in the form of .gitignore; nil: not set.
 	Ignore *string `json:"ignore,omitempty"`
 	// Suspended says that the GitRepository is suspended.
@@ -57,6 +61,17 @@ type GitRepository struct {
 
 // FullName is owner/name.
 func (g GitRepository) FullName() string { return g.Owner + "/" + g.Name }
+
+// Suspends says whether Flux would leave a merge alone until someone resumes the owner or its source.
+func (t Target) Suspends() bool { return t.Suspended || t.Repository.Suspended }
+
+// AppliedWithin is how soon after a merge Flux applies it: once it looks at the branch again; 0: not known.
+func (t Target) AppliedWithin() time.Duration {
+	if t.Repository.Interval > 0 {
+		return t.Repository.Interval
+	}
+	return t.Interval
+}
 
 // Directory is where a cluster's files go: <path>/cluster-manager.
 func (t Target) Directory() string { return path.Join(t.Path, "cluster-manager") }

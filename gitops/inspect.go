@@ -19,8 +19,9 @@ const (
 
 // inspected is what an existing branch holds.
 type inspected struct {
-	// same says that the branch is a commit of the base with exactly what is staged.
-	same bool
+	// same says that the branch is a commit of the base with exactly what is staged; holds, that what is staged would
+	// change nothing on it, whatever else it has.
+	same, holds bool
 	// foreign are the commits that are not ours.
 	foreign []clustermanager.BranchCommit
 }
@@ -58,10 +59,29 @@ func (w *Workspace) inspect(ctx context.Context, head partial.Hash, commits []cl
 	if len(commits) == 0 && head != w.base && !isOurs(tip.Message) {
 		result.foreign = []clustermanager.BranchCommit{{SHA: head.String()}}
 	}
-	if len(commits) > 0 {
-		result.same, err = w.carries(ctx, tip.Tree, listed)
+	if len(commits) == 0 {
+		return result, nil
 	}
+	if result.same, err = w.carries(ctx, tip.Tree, listed); err != nil || result.same || len(result.foreign) == 0 {
+		return result, err
+	}
+	result.holds, err = w.holds(ctx, tip.Tree)
 	return result, err
+}
+
+// holds says whether what is staged would leave the tree as it is.
+func (w *Workspace) holds(ctx context.Context, tree partial.Hash) (bool, error) {
+	w.mutex.Lock()
+	staged := w.staged
+	w.mutex.Unlock()
+	if err := w.fetchLevels(ctx, tree, staged.Paths()); err != nil {
+		return false, err
+	}
+	edited, err := w.edit(tree, staged)
+	if clustermanager.ReasonOf(err) == clustermanager.ReasonRefused {
+		return false, nil
+	}
+	return err == nil && edited.root == tree, err
 }
 
 // carries says whether the tree is a commit of the base that the listed commits start from, with what is staged.

@@ -106,10 +106,12 @@ func (m Message) applied() string {
 	applies := fmt.Sprintf("Flux Kustomization %s applies it from %s at branch %s", code(m.Target.Kustomization.String()),
 		code(m.Target.Repository.FullName()), code(m.Target.Repository.Branch))
 	switch {
-	case m.Target.Suspended || m.Target.Repository.Suspended:
+	case m.Target.Suspends():
 		return applies + " once it is resumed: it is suspended today."
-	case m.Target.Interval > 0:
-		return applies + ", within " + Interval(m.Target.Interval) + " of the merge."
+	case !m.Proof.Built:
+		return applies + ", as far as the tree builds."
+	case m.Target.AppliedWithin() > 0:
+		return applies + ", within " + Interval(m.Target.AppliedWithin()) + " of the merge."
 	}
 	return applies + "."
 }

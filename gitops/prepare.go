@@ -32,7 +32,7 @@ type Decision string
 const (
 	// DecisionNothing: the base holds what is staged already.
 	DecisionNothing Decision = "nothing"
-	// DecisionKeep: the open pull request carries exactly what is staged.
+	// DecisionKeep: the open pull request carries exactly what is staged, or that and what a person added to it.
 	DecisionKeep Decision = "keep"
 	// DecisionOpen: the branch carries exactly what is staged, a pull request is to be opened.
 	DecisionOpen Decision = "open"
@@ -174,7 +174,7 @@ func (w *Workspace) decide(ctx context.Context, forge Forge, branch string, read
 	switch {
 	case err != nil:
 		return "", err
-	case own.same && open != nil:
+	case (own.same || own.holds) && open != nil:
 		return DecisionKeep, nil
 	case len(own.foreign) > 0:
 		return "", w.refuseForeign(branch, open, own.foreign)

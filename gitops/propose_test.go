@@ -192,6 +192,19 @@ func TestProposeBesideAPersonsCommits(t *testing.T) {
 	}
 }
 
+// What a person adds to an open pull request stays, and the same plan has nothing to add to it.
+func TestProposeTheSameBesideAPersonsCommit(t *testing.T) {
+	d := newDesk(t)
+	d.mustPropose(pool())
+	d.repository.Commit(branch, "", "docs: a note", gitserver.Change{"clusters/wc1/NOTE.md": "theirs"})
+	d.quiet(func() {
+		outcome, err := d.propose(pool())
+		if err != nil || outcome.Decision != gitops.DecisionKeep || outcome.PullRequest.Number != 1 {
+			t.Errorf("%+v, %v", outcome, err)
+		}
+	})
+}
+
 func TestProposeOnLeftBranches(t *testing.T) {
 	ours := "feat: x\n\nCluster-Manager: create_node_pool gazelle/wc1\n"
 	tests := []struct {

@@ -87,7 +87,7 @@ func (t *Tools) carryOut(ctx context.Context, call Call, change change, result c
 	if !known {
 		return result, change.survey.Target.Err()
 	}
-	commit := &proposal{tools: t, call: call, change: change, target: target}
+	commit := &proposal{tools: t, call: call, change: change, target: target, warnings: target.Warnings}
 	if err := commit.make(ctx); err != nil {
 		return result, explain(err)
 	}
@@ -113,6 +113,7 @@ type proposal struct {
 	user      clustermanager.GitHubUser
 	sealed    seal.Result
 	proven    proof.Result
+	prepared  gitops.Preparation
 	outcome   gitops.Outcome
 	warnings  []string
 }
@@ -132,7 +133,7 @@ func (p *proposal) make(ctx context.Context) error {
 	}
 	var err error
 	if p.change.dryRun {
-		_, err = p.workspace.Prepare(ctx, p.forge, p.branch())
+		p.prepared, err = p.workspace.Prepare(ctx, p.forge, p.branch())
 		return err
 	}
 	p.call.Progress(stepPropose)
@@ -298,15 +299,28 @@ func (p *proposal) answer() (*clustermanager.CommitResult, string) {
 }
 
 func (p *proposal) nextStep(changed bool) string {
-	applied := "Flux applies it"
-	if p.target.Interval > 0 {
-		applied += " within " + gitops.Interval(p.target.Interval)
-	}
-	switch {
+	switch open := p.prepared.PullRequest; {
 	case !changed:
 		return fmt.Sprintf("nothing to commit: %s at %s already holds these files", p.target.Repository.FullName(), p.target.Repository.Branch)
+	case p.change.dryRun && p.prepared.Decision == gitops.DecisionKeep:
+		return fmt.Sprintf("%s is open and says the same: without dryRun nothing is pushed", open.URL)
+	case p.change.dryRun && open != nil:
+		return fmt.Sprintf("call again without dryRun to bring %s up to date as %s", open.URL, p.user.Login)
 	case p.change.dryRun:
 		return fmt.Sprintf("call again without dryRun to open the pull request as %s", p.user.Login)
 	}
-	return fmt.Sprintf("review and merge %s; %s", p.outcome.PullRequest.URL, applied)
+	return fmt.Sprintf("review and merge %s; %s", p.outcome.PullRequest.URL, p.applied())
+}
+
+// applied says when Flux applies a merge, as far as that can be said.
+func (p *proposal) applied() string {
+	switch within := p.target.AppliedWithin(); {
+	case p.target.Suspends():
+		return "Flux applies it once it is resumed"
+	case !p.proven.Proof.Built:
+		return "Flux applies it as far as the tree builds: see commit.proof.note"
+	case within > 0:
+		return "Flux applies it within " + gitops.Interval(within)
+	}
+	return "Flux applies it"
 }

@@ -192,7 +192,7 @@ func (p *prover) placement() error {
 			return fmt.Errorf("%s: proving: %w", p.owner(), err)
 		}
 		// Flux fails on a missing folder and leaves everything as it is; with our files alone in it, it would prune the rest.
-		return clustermanager.Refuse("%s: its spec.path %s is no folder of %s, and one that holds nothing else would make Flux drop what it applied before: correct spec.path, or use mode apply",
+		return clustermanager.Refuse("%s: its spec.path %s is no folder of %s, and one that holds nothing else would make Flux drop what it applied before: correct spec.path",
 			p.owner(), root, p.target().Repository.FullName())
 	}
 	for _, staged := range p.in.Staged {

@@ -349,7 +349,7 @@ func scenarios() map[string]scenario {
 				in.Target.Spec = spec(map[string]any{"postBuild": map[string]any{"substituteFrom": []any{map[string]any{"kind": "Secret", "name": "vars"}}}})
 				in.Target.UnreadSubstitutes = []string{"Secret vars: forbidden"}
 			},
-			built: true, objects: added("gpu"), note: []string{"could not be read (Secret vars: forbidden)"},
+			objects: added("gpu"), note: []string{"could not be read (Secret vars: forbidden)"},
 		},
 		"strategy Always": {
 			before: fleet.with(files{"clusters/wc1/wc1.yaml": configMap("wc1", "${region:=eu}")}),

@@ -40,7 +40,7 @@ func (p *prover) judge(ctx context.Context, before, after side) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	result.Proof = clustermanager.Proof{Built: doubts == "", Note: p.notes(doubts)}
+	result.Proof = clustermanager.Proof{Built: doubts == "" && len(p.target().UnreadSubstitutes) == 0, Note: p.notes(doubts)}
 	if doubts != "" {
 		result.Proof.Note = p.notes(doubts, onlyOurs)
 		err = p.oursOnly(doubts)

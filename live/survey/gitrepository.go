@@ -2,6 +2,7 @@ package survey
 
 import (
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -30,6 +31,7 @@ func (r *Reader) repositoryOf(source *unstructured.Unstructured) (clustermanager
 	}
 	repository.Source = clustermanager.NamespacedName{Namespace: source.GetNamespace(), Name: source.GetName()}
 	repository.Branch = branch
+	repository.Interval, _ = time.ParseDuration(textAt(source.Object, "spec", "interval"))
 	repository.Suspended = isTrueAt(source.Object, "spec", "suspend")
 	if ignore, set, _ := unstructured.NestedString(source.Object, "spec", "ignore"); set {
 		repository.Ignore = &ignore

@@ -10,9 +10,11 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-// liveNodePool reads what is there under the names of a pool's objects, and the cluster's serving slice.
+// liveNodePool reads what is there under the names of a pool's objects, the cluster's serving slice, and the MachinePool that the
+// chart would make.
 func (r *Reader) liveNodePool(ctx context.Context, cluster clustermanager.Cluster, pool string) map[string]clustermanager.Reading[*clustermanager.LiveObject] {
-	references := append(clustermanager.NodePool(cluster, pool).References(), clustermanager.SliceReference(cluster))
+	references := append(clustermanager.NodePool(cluster, pool).References(),
+		clustermanager.SliceReference(cluster), clustermanager.MachinePoolReference(cluster, pool))
 	found := map[string]clustermanager.Reading[*clustermanager.LiveObject]{}
 	var mu sync.Mutex
 	var reads errgroup.Group

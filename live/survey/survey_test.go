@@ -76,6 +76,7 @@ func TestEachObjectIsAskedForOnce(t *testing.T) {
 		"GET /api/v1/namespaces/org-acme/configmaps/wc1-values",
 		"GET /api/v1/namespaces/org-acme/secrets/wc1-gpu-l4-values",
 		"GET /apis/cluster.x-k8s.io/v1beta1/clusters?fieldSelector=metadata.name%3Dwc1",
+		"GET /apis/cluster.x-k8s.io/v1beta1/namespaces/org-acme/machinepools/wc1-gpu-l4",
 		"GET /apis/cluster.x-k8s.io/v1beta1?timeout=32s",
 		"GET /apis/controlplane.cluster.x-k8s.io/v1beta1/namespaces/org-acme/kubeadmcontrolplanes/wc1",
 		"GET /apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases/wc1",

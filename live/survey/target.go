@@ -45,6 +45,10 @@ func (r *Reader) Target(ctx context.Context, cluster clustermanager.Cluster) (cl
 	if err := checkout(source, target); err != nil {
 		return clustermanager.Target{}, err
 	}
+	if err := checkOwner(object); err != nil {
+		return clustermanager.Target{}, err
+	}
+	target.Warnings = effects(target, source)
 	return target, r.substitute(ctx, owner.Namespace, &target)
 }
 

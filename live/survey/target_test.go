@@ -229,3 +229,25 @@ func TestTargetThatFailsToBeReadIsNoRefusal(t *testing.T) {
 		}
 	}
 }
+
+// What makes a merge have no effect, or another one, is said or refused.
+func TestOwnersThatTreatAMergeOtherwise(t *testing.T) {
+	for name, test := range map[string]struct{ from, to, refused, warned string }{
+		"another API server": {"  prune: true\n", "  prune: true\n  kubeConfig: {secretRef: {name: other}}\n", "it applies to another API server", ""},
+		"our label":          {"  prune: true\n", "  prune: true\n  commonMetadata: {labels: {giantswarm.io/cluster: other}}\n", "sets the label giantswarm.io/cluster", ""},
+		"a label of theirs":  {"  prune: true\n", "  prune: true\n  commonMetadata: {labels: {team: a}}\n", "", ""},
+		"suspended":          {"  prune: true\n", "  prune: true\n  suspend: true\n", "", "is suspended: a merge has no effect until it is resumed"},
+		"suspended source":   {"  ignore: |\n    /docs\n", "  suspend: true\n", "", "is suspended: a merge has no effect until it is resumed"},
+		"signatures":         {"  ignore: |\n    /docs\n", "  verify: {mode: HEAD, secretRef: {name: keys}}\n", "", "verifies signatures (spec.verify)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target, err := targetOf(t, fluxFile(t, test.from, test.to), nil)
+			if test.refused == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), test.refused) {
+				t.Fatalf("got %v, want %q", err, test.refused)
+			}
+			if got := strings.Join(target.Warnings, "\n"); err == nil && (test.warned == "" != (got == "") || !strings.Contains(got, test.warned)) {
+				t.Errorf("warnings %q, want %q", got, test.warned)
+			}
+		})
+	}
+}

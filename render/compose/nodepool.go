@@ -46,7 +46,7 @@ func NodePool(request clustermanager.CreateNodePoolRequest, survey clustermanage
 	d.request.Sizes, d.request.Zones = distinct(request.Sizes), distinct(request.Zones)
 	for _, establish := range []func() error{
 		d.chooseChart, d.checkServing, d.checkPrerequisites, d.readValues, d.checkDeleting, d.readPins, d.checkSkew, d.checkFlatcar,
-		d.checkZones, d.checkPrewarm, d.checkChartKeys, d.checkReleaseName,
+		d.checkZones, d.checkPrewarm, d.checkChartKeys, d.checkReleaseName, d.checkMachinePool,
 	} {
 		if err := establish(); err != nil {
 			return Pool{}, err
