@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 	"time"
+	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -128,6 +129,8 @@ func targetOf(object *unstructured.Unstructured) (clustermanager.Target, error) 
 func cleanPath(raw string) (string, error) {
 	cleaned := path.Clean(strings.TrimLeft(raw, "/"))
 	switch {
+	case strings.ContainsFunc(raw, func(r rune) bool { return r == '\\' || unicode.IsControl(r) }):
+		return "", errors.New("holds a backslash or a control character")
 	case cleaned == "..", strings.HasPrefix(cleaned, "../"):
 		return "", errors.New("leaves the repository")
 	case cleaned == ".":

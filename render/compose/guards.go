@@ -27,7 +27,7 @@ func (d *decision) readPins() error {
 	}
 	pins, known := d.survey.Pins.Get()
 	if !known {
-		return clustermanager.Refuse("%s: the versions of its release %s could not be read: %s; run the call again once you may read that Release",
+		return clustermanager.Refuse("%s: the versions of its release %s could not be read: %s; see to that, then call again",
 			d.cluster(), cluster.Release, d.survey.Pins.Reason())
 	}
 	for _, pin := range []struct{ component, version string }{

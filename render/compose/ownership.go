@@ -36,7 +36,7 @@ func (d *decision) guard(step clustermanager.Step) error {
 	case !known && step.Verb == clustermanager.Remove, known && live == nil:
 		return nil
 	case !known:
-		return clustermanager.Refuse("%s: whether it exists and whose it is could not be read: %s; run the call again once you may read it", reference, reading.Reason())
+		return clustermanager.Refuse("%s: whether it exists and whose it is could not be read: %s; see to that, then call again", reference, reading.Reason())
 	case live.Labels[clustermanager.LabelManagedBy] != clustermanager.ManagedBy:
 		return foreign(reference, *live)
 	}

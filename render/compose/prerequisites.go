@@ -22,7 +22,7 @@ type missing struct {
 func (d *decision) checkPrerequisites() error {
 	effective, known := d.survey.Values.Get()
 	if !known {
-		return clustermanager.Refuse("%s: its values could not be read, and a pool needs its base domain: %s; run the call again once you may read them",
+		return clustermanager.Refuse("%s: its values could not be read, and a pool needs its base domain: %s; see to that, then call again",
 			d.cluster(), d.survey.Values.Reason())
 	}
 	values := effective.Values.Reveal()

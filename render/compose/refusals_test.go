@@ -60,7 +60,7 @@ var faults = []fault{
 			"The change rolls the control plane, which takes about 15 minutes; run the call again once it is done", false},
 	{"values unreadable", func(_ request, s survey) {
 		s.Values = clustermanager.Unknown[clustermanager.EffectiveValues]("ConfigMap org-acme/wc1-values: forbidden")
-	}, "Cluster org-acme/wc1: its values could not be read, and a pool needs its base domain: ConfigMap org-acme/wc1-values: forbidden; run the call again once you may read them", true},
+	}, "Cluster org-acme/wc1: its values could not be read, and a pool needs its base domain: ConfigMap org-acme/wc1-values: forbidden; see to that, then call again", true},
 	{"values in an unexpected form", func(_ request, s survey) { setValue(s, "x", "components", "containerd", "containerRegistries") },
 		"Cluster org-acme/wc1: its values cannot be read: global.components.containerd.containerRegistries is no mapping; correct it in the values of HelmRelease org-acme/wc1 and run the call again", false},
 	{"deleting", func(_ request, s survey) { s.Cluster.Deleting = true },
@@ -69,7 +69,7 @@ var faults = []fault{
 		"Cluster org-acme/wc1: it carries no label release.giantswarm.io/version, so the version of its nodes is not known: set the label to the version of the cluster's release and run the call again", false},
 	{"pins unreadable", func(_ request, s survey) {
 		s.Pins = clustermanager.Unknown[clustermanager.ReleasePins]("Release aws-31.0.0: forbidden")
-	}, "Cluster org-acme/wc1: the versions of its release 31.0.0 could not be read: Release aws-31.0.0: forbidden; run the call again once you may read that Release", true},
+	}, "Cluster org-acme/wc1: the versions of its release 31.0.0 could not be read: Release aws-31.0.0: forbidden; see to that, then call again", true},
 	{"a pin missing", func(_ request, s survey) { setPins(s, func(p *clustermanager.ReleasePins) { p.OSTooling = "" }) },
 		"Cluster org-acme/wc1: its release 31.0.0 pins no os-tooling, so the pool has no machine image: move the cluster to a release that does", true},
 	{"skew", func(_ request, s survey) { s.ControlPlaneVersion = clustermanager.Known("1.31.3") },
@@ -99,10 +99,10 @@ var faults = []fault{
 		`pool name "gpu-l4": its release a-cluster-that-somebody-gave-a-name-of-very-many-characters-gpu-l4 would have 66 characters, and Helm takes 53: choose a shorter name`, true},
 	{"source unreadable", func(_ request, s survey) {
 		s.Live["org-acme_wc1-gpu-l4_source.toolkit.fluxcd.io_OCIRepository"] = clustermanager.Unknown[*clustermanager.LiveObject]("forbidden")
-	}, "OCIRepository org-acme/wc1-gpu-l4: whether it exists and whose it is could not be read: forbidden; run the call again once you may read it", false},
+	}, "OCIRepository org-acme/wc1-gpu-l4: whether it exists and whose it is could not be read: forbidden; see to that, then call again", false},
 	{"release not read", func(_ request, s survey) {
 		delete(s.Live, "org-acme_wc1-gpu-l4_helm.toolkit.fluxcd.io_HelmRelease")
-	}, "HelmRelease org-acme/wc1-gpu-l4: whether it exists and whose it is could not be read: not read; run the call again once you may read it", false},
+	}, "HelmRelease org-acme/wc1-gpu-l4: whether it exists and whose it is could not be read: not read; see to that, then call again", false},
 }
 
 // setValue sets a value below global, nil takes it out.
