@@ -112,7 +112,12 @@ func proxied(t *testing.T, address string, through http.RoundTripper) string {
 	root := &url.URL{Scheme: target.Scheme, Host: target.Host}
 	server := httptest.NewServer(&httputil.ReverseProxy{
 		Transport: through, ErrorLog: log.New(io.Discard, "", 0), FlushInterval: -1,
-		Rewrite: func(request *httputil.ProxyRequest) { request.SetURL(root) },
+		Rewrite: func(request *httputil.ProxyRequest) {
+			// Read first: an answer that starts before the body is passed on ends the reading of it.
+			body, _ := io.ReadAll(request.In.Body)
+			request.Out.Body = io.NopCloser(bytes.NewReader(body))
+			request.SetURL(root)
+		},
 	})
 	t.Cleanup(server.Close)
 	return server.URL + target.Path
