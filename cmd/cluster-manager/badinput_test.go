@@ -89,7 +89,7 @@ var badInputs = map[string]struct {
 	"an unknown size":               {cluster: "wc1", arguments: map[string]any{"sizes": []string{"97xlarge"}}, reason: clustermanager.ReasonRefused, words: []string{"97xlarge", "xlarge, 2xlarge"}},
 	"a size that climbs":            {cluster: "wc1", arguments: map[string]any{"sizes": []string{"../xlarge"}}, reason: clustermanager.ReasonRefused, words: []string{"../xlarge"}},
 	"a zone that the cluster lacks": {cluster: "wc1", arguments: map[string]any{"zones": []string{"eu-central-1f"}}, reason: clustermanager.ReasonRefused, words: []string{"eu-central-1f", "eu-central-1a, eu-central-1b, eu-central-1c"}},
-	"a cluster that nothing owns":   {cluster: "orphan", reason: clustermanager.ReasonRefused, words: []string{"no Kustomization owns it", "use mode apply"}},
+	"a cluster that nothing owns":   {cluster: "orphan", reason: clustermanager.ReasonRefused, words: []string{"no Kustomization owns it", "let a Flux Kustomization apply"}},
 	"a chart version that climbs":   {cluster: "wc1", arguments: map[string]any{"chartVersion": "../1.0.0"}, reason: clustermanager.ReasonRefused, words: []string{"../1.0.0"}},
 
 	"no .sops.yaml": {edits: []edit{removing(wc3Sops)}, reason: clustermanager.ReasonRefused,

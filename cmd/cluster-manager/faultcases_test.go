@@ -155,7 +155,7 @@ var faultCases = map[string]faultCase{
 	},
 	"single sign-on of the API": {
 		faults: faults(localforge.SingleSignOn("acme").On("", rules)),
-		reason: clustermanager.ReasonRefused, says: []string{"start a session at https://github.com/orgs/acme/sso, connect GitHub again"}, lacks: []string{"authorization_request"},
+		reason: clustermanager.ReasonRefused, says: []string{"start a session at https://github.com/orgs/acme/sso, connect GitHub where you signed in"}, lacks: []string{"authorization_request"},
 	},
 	"single sign-on of git": {
 		faults: faults(localforge.SingleSignOn("acme").On("", advertisement)),

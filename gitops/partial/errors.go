@@ -48,8 +48,8 @@ var statusRefusals = []struct {
 	{http.StatusUnauthorized, "", "the host does not accept the sign-in: " + clustermanager.ConnectGitHub},
 	{http.StatusForbidden, "archived", "the repository is archived, so nothing can be written: unarchive it, or let the GitRepository point to its successor"},
 	{http.StatusForbidden, "saml", "the organization wants single sign-on (SAML): sign in to the organization in a browser, connect the server again, then call again"},
-	{http.StatusForbidden, "", "the account may not do this: it needs write access to the repository, and the GitHub App must be installed on it with permission to write contents; then connect again"},
-	{http.StatusNotFound, "", "it does not exist for this account: the GitHub App must be installed on the repository and the account must be able to read it; then connect again"},
+	{http.StatusForbidden, "", "the account may not do this: it needs write access to the repository, and the GitHub App must be installed on it with permission to write contents; then call again"},
+	{http.StatusNotFound, "", "it does not exist for this account: the GitHub App must be installed on the repository and the account must be able to read it; then call again"},
 }
 
 // statusError turns an HTTP status other than 200 into an error; words are the body's.

@@ -89,7 +89,7 @@ func TestDialAnswers(t *testing.T) {
 		want    string
 	}{
 		{"401", status(401, "Invalid "+plainToken), clustermanager.ReasonRefused, "the host does not accept the sign-in: connect GitHub where you signed in, then call again (the host says: Invalid <redacted>)"},
-		{"403", status(403, "no"), clustermanager.ReasonRefused, "must be installed on it with permission to write contents; then connect again (the host says: no)"},
+		{"403", status(403, "no"), clustermanager.ReasonRefused, "must be installed on it with permission to write contents; then call again (the host says: no)"},
 		{"403, single sign-on", status(403, "SAML"), clustermanager.ReasonRefused, "the organization wants single sign-on (SAML): sign in to the organization in a browser, connect the server again"},
 		{"403, archived", status(403, "This repository was archived so it is read-only."), clustermanager.ReasonRefused, "the repository is archived, so nothing can be written: unarchive it"},
 		{"404", status(404, ""), clustermanager.ReasonRefused, "it does not exist for this account: the GitHub App must be installed on the repository"},

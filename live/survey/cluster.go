@@ -87,7 +87,7 @@ func (r *Reader) FindCluster(ctx context.Context, namespace, name string) (clust
 }
 
 func clusterNotFound(named clustermanager.NamespacedName) *clustermanager.NotFound {
-	return &clustermanager.NotFound{What: "Cluster " + named.String(), Suffix: "correct the name or the namespace"}
+	return &clustermanager.NotFound{What: "cluster " + named.String(), Suffix: "correct the name or the namespace"}
 }
 
 // clusterOf is what a Cluster object says of itself.
