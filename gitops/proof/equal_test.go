@@ -2,6 +2,7 @@ package proof
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -35,7 +36,7 @@ func extract(t *testing.T, f files, ignore *string) string {
 }
 
 // fluxBuild is what Flux's controller does with an artifact: generate, build, check, substitute.
-func fluxBuild(root, dir string, spec map[string]any) ([]*unstructured.Unstructured, error) {
+func fluxBuild(ctx context.Context, root, dir string, spec map[string]any) ([]*unstructured.Unstructured, error) {
 	owner := unstructured.Unstructured{Object: map[string]any{"spec": spec}}
 	if _, err := kustomize.NewGenerator(root, owner).WriteFile(filepath.Join(root, dir)); err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func fluxBuild(root, dir string, spec map[string]any) ([]*unstructured.Unstructu
 	post := newSubstitution(spec, nil, false)
 	var objects []*unstructured.Unstructured
 	for _, resource := range built.Resources() {
-		if err := post.apply(nil, resource); err != nil {
+		if err := post.apply(ctx, resource); err != nil {
 			return nil, err
 		}
 		object, err := flatten(resource)
@@ -78,7 +79,7 @@ func TestEqualToFlux(t *testing.T) {
 			}
 			for i, side := range []side{before, after} {
 				tree := []files{scenario.before, scenario.after}[i]
-				want, fault := fluxBuild(extract(t, tree, in.Target.Repository.Ignore), dir, p.spec)
+				want, fault := fluxBuild(t.Context(), extract(t, tree, in.Target.Repository.Ignore), dir, p.spec)
 				if (fault == nil) != (side.fault == nil) {
 					t.Errorf("side %d: Flux's fault is %v, ours %v", i, fault, side.fault)
 				}
