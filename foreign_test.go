@@ -32,7 +32,7 @@ func TestIsLoopback(t *testing.T) {
 		"localhost": true, "127.0.0.1": true, "127.8.9.10": true, "::1": true, "0:0:0:0:0:0:0:1": true, "::ffff:127.0.0.1": true,
 		"": false, "0.0.0.0": false, "::": false, "10.0.0.1": false, "169.254.169.254": false, "128.0.0.1": false, "fe80::1": false, "::2": false, "::1%eth0": false,
 		"localhost.example.com": false, "127.0.0.1.example.com": false, "example.com": false, "LOCALHOST": false, "localhost.": false,
-		"127.1": false, "2130706433": false, "0x7f000001": false, "0177.0.0.1": false, "127.0.0.1:80": false, "[::1]": false, "127.0.0.1 ": false,
+		"127.1": false, "2130706433": false, "0x7f000001": false, "0177.0.0.1": false, "127.0.0.1:80": false, "[::1]": false, "127.0.0.1\t": false,
 	} {
 		if got := IsLoopback(host); got != want {
 			t.Errorf("IsLoopback(%q) is %t", host, got)

@@ -7,8 +7,9 @@ import (
 	"net/url"
 	"strings"
 
-	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/google/go-github/v62/github"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 const (

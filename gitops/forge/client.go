@@ -7,8 +7,9 @@ import (
 	"strings"
 	"sync/atomic"
 
-	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/google/go-github/v62/github"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // Options say whose token is used where.

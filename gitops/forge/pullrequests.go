@@ -7,8 +7,9 @@ import (
 	"net/http"
 	"strings"
 
-	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/google/go-github/v62/github"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // ErrPullRequestExists says that the branch has an open pull request already: PullRequests finds it.

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -54,13 +55,14 @@ func (d *decision) untrustedIssuer(values map[string]any) (missing, bool) {
 		return missing{}, false
 	}
 	path := []string{"global", "controlPlane", "oidc"}
+	structuredPath := slices.Concat(path, []string{"structuredAuthentication"})
 	lack := missing{
 		what: "trust in the issuer " + settings.IssuerURL + " with client id " + settings.ClientID,
 		add:  map[string]any{"issuerUrl": settings.IssuerURL, "clientId": settings.ClientID},
 		path: path,
 	}
 	oidc := lookup(values, path...)
-	structured, _ := lookup(values, append(path, "structuredAuthentication")...).(map[string]any)
+	structured, _ := lookup(values, structuredPath...).(map[string]any)
 	if enabled, _ := structured["enabled"].(bool); !enabled {
 		return lack, !trusts(oidc, settings)
 	}
@@ -70,7 +72,7 @@ func (d *decision) untrustedIssuer(values map[string]any) (missing, bool) {
 			return missing{}, false
 		}
 	}
-	lack.add, lack.path = []any{lack.add}, append(path, "structuredAuthentication", "issuers")
+	lack.add, lack.path = []any{lack.add}, append(structuredPath, "issuers")
 	lack.remark = "# issuers is a list: keep the entries it has and append this one"
 	return lack, true
 }
