@@ -11,10 +11,11 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/gitops"
 	"github.com/clustermanager/cluster-manager/gitops/partial/gitserver"
-	"github.com/google/go-cmp/cmp"
 )
 
 // plainToken is made for these tests and opens nothing.

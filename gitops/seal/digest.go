@@ -7,8 +7,9 @@ import (
 	"encoding/json"
 	"strings"
 
-	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/getsops/sops/v3"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // AnnotationDigest holds the HMAC-SHA256 of a sealed Secret's plain document, in hexadecimal: with the server's key,

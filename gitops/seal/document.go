@@ -11,10 +11,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/getsops/sops/v3"
 	"github.com/getsops/sops/v3/config"
 	"github.com/getsops/sops/v3/stores/yaml"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 var errNotOne = errors.New("not one YAML document in UTF-8")

@@ -21,12 +21,13 @@ import (
 	"testing/fstest"
 
 	"filippo.io/age"
-	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/getsops/sops/v3"
 	"github.com/getsops/sops/v3/config"
 	"github.com/getsops/sops/v3/decrypt"
 	"github.com/getsops/sops/v3/stores/yaml"
 	"github.com/google/go-cmp/cmp"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 const (

@@ -6,8 +6,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/google/go-cmp/cmp"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // again seals a document over a base that holds what was sealed before.

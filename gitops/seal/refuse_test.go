@@ -7,8 +7,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/getsops/sops/v3/age"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 func fileOf(content string) clustermanager.File { return clustermanager.File{Content: []byte(content)} }

@@ -10,8 +10,9 @@ import (
 	"testing"
 
 	"filippo.io/age"
-	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/getsops/sops/v3/decrypt"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // rulesOf makes a configuration of one rule for everything.

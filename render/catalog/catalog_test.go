@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/google/go-cmp/cmp"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // shape is one row of the sizing table: what the provider lists, and what the rule must leave a predictor.

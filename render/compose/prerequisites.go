@@ -55,14 +55,13 @@ func (d *decision) untrustedIssuer(values map[string]any) (missing, bool) {
 		return missing{}, false
 	}
 	path := []string{"global", "controlPlane", "oidc"}
-	structuredPath := slices.Concat(path, []string{"structuredAuthentication"})
 	lack := missing{
 		what: "trust in the issuer " + settings.IssuerURL + " with client id " + settings.ClientID,
 		add:  map[string]any{"issuerUrl": settings.IssuerURL, "clientId": settings.ClientID},
 		path: path,
 	}
-	oidc := lookup(values, path...)
-	structured, _ := lookup(values, structuredPath...).(map[string]any)
+	oidc, _ := lookup(values, path...).(map[string]any)
+	structured, _ := oidc["structuredAuthentication"].(map[string]any)
 	if enabled, _ := structured["enabled"].(bool); !enabled {
 		return lack, !trusts(oidc, settings)
 	}
@@ -72,7 +71,7 @@ func (d *decision) untrustedIssuer(values map[string]any) (missing, bool) {
 			return missing{}, false
 		}
 	}
-	lack.add, lack.path = []any{lack.add}, append(structuredPath, "issuers")
+	lack.add, lack.path = []any{lack.add}, slices.Concat(path, []string{"structuredAuthentication", "issuers"})
 	lack.remark = "# issuers is a list: keep the entries it has and append this one"
 	return lack, true
 }
