@@ -12,11 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/gitops/forge"
 	"github.com/clustermanager/cluster-manager/internal/githubapi"
 	"github.com/clustermanager/cluster-manager/internal/localforge"
-	"github.com/google/go-cmp/cmp"
 )
 
 // token is made for these tests; it must appear in no text.

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-github/v62/github"
+
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/internal/githubapi"
 	"github.com/clustermanager/cluster-manager/internal/localforge"
-	"github.com/google/go-github/v62/github"
 )
 
 // The library's own types read what the local forge answers beside the calls of this package.

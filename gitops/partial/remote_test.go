@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/gitops/partial"
 	"github.com/clustermanager/cluster-manager/gitops/partial/gitserver"
-	"github.com/google/go-cmp/cmp"
 )
 
 // plainToken is made for these tests and opens nothing.

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/internal/localforge"
-	"github.com/google/go-cmp/cmp"
 )
 
 // api sends one request and returns the status, the decoded answer and its header.
