@@ -6,6 +6,6 @@
 // installation ([Change]); the caller gets an answer ([WriteResult]).
 //
 // The package holds values only: it opens no connection, reads no file and no clock, and imports nothing of the
-// product. What may be secret is a [Secret], which does not print itself. What could not be read is a [Reading] with
-// its reason, never a zero value.
+// product. What may be secret is a [Secret] or among [Values], which do not print themselves. What could not be read is
+// a [Reading] with its reason, never a zero value.
 package clustermanager
