@@ -11,7 +11,7 @@ import (
 // lockFolder keeps other processes out of a kept folder until the file is closed: two forges on one state would lose
 // each other's pull requests.
 func lockFolder(path string) (*os.File, error) {
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := os.MkdirAll(path, 0o750); err != nil {
 		return nil, fmt.Errorf("folder %s: making: %w", path, err)
 	}
 	file, err := os.OpenFile(filepath.Join(path, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)

@@ -84,7 +84,7 @@ type packs struct{ repository string }
 // newPacks makes the repository that packs are unpacked into; the folder is not the temporary one, which is watched.
 func newPacks(t *testing.T, folder string) *packs {
 	t.Helper()
-	unpacked, err := os.MkdirTemp(folder, "packs-")
+	unpacked, err := os.MkdirTemp(folder, "packs-") //nolint:usetesting // beside the watched folder, not in it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,6 @@ func (f forgeAt) APIURL() string { return string(f) + "/api/v3" }
 // replica is the main function of the command: serve, verbose, beside a forge that runs already.
 func replica() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	var order replicaOrder
 	err := json.Unmarshal([]byte(os.Getenv(replicaVariable)), &order)
 	if err == nil {
@@ -51,6 +50,7 @@ func replica() {
 				_ = json.NewEncoder(os.Stdout).Encode(replicaReport{endpoint, opened.offline.Caller.KubernetesToken.Reveal()})
 			})
 	}
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

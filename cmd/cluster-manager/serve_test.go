@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -130,8 +131,10 @@ func TestProgressNamesTheSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(steps, ", "); !strings.HasPrefix("survey, compose, fetch, render and seal, prove", got) || len(steps) < 4 {
-			t.Errorf("steps %q", got)
+		// The last ones may come too late for an answer that is there already.
+		all := []string{"survey", "compose", "fetch", "render and seal", "prove"}
+		if len(steps) < 4 || len(steps) > len(all) || !slices.Equal(steps, all[:len(steps)]) {
+			t.Errorf("steps %q", steps)
 		}
 	}
 }

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/clustermanager/cluster-manager/gitops/forge"
 	"github.com/clustermanager/cluster-manager/internal/githubapi"
-	"github.com/google/go-cmp/cmp"
 )
 
 // GitHub's own description reads along in every test with a local forge, where it is at hand. This one wants it.

@@ -66,7 +66,7 @@ func (r *retrying) RoundTrip(request *http.Request) (*http.Response, error) {
 // pause says whether a request is sent again, and after which wait.
 func pause(request *http.Request, response *http.Response, err error, tried int) (time.Duration, bool) {
 	wait := firstWait << (tried - 1)
-	wait = wait/2 + rand.N(wait/2)
+	wait = wait/2 + rand.N(wait/2) //nolint:gosec // spreads retries, guards nothing
 	switch {
 	case tried == maximalTries || request.Context().Err() != nil || request.Body != nil && request.GetBody == nil:
 		return 0, false

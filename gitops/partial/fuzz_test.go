@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/go-git/go-git/v5/plumbing"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 // fuzzToken is made for these tests and opens nothing.

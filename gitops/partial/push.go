@@ -100,7 +100,7 @@ func (r *Remote) settle(ctx context.Context, branch string, old, updated Hash, c
 	current, err := r.Branch(ctx, branch)
 	switch {
 	case err != nil && !errors.Is(err, ErrBranchNotFound):
-		return fmt.Errorf("%w: %w: %v", ErrUnknown, cause, err)
+		return fmt.Errorf("%w: %w: %w", ErrUnknown, cause, err)
 	case current == updated:
 		return nil
 	case current != old:

@@ -14,10 +14,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/gitops/partial"
 	"github.com/clustermanager/cluster-manager/gitops/partial/gitserver"
-	"github.com/google/go-cmp/cmp"
 )
 
 // wholeWays configure servers that send whole branches alone.

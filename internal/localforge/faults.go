@@ -175,7 +175,7 @@ func (f *Forge) reset(w http.ResponseWriter, r *http.Request, where Reset) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		// What net/http offers for an answer that is to break off.
-		panic(http.ErrAbortHandler)
+		panic(http.ErrAbortHandler) //nolint:forbidigo // the server recovers this very value
 	}
 	if plain, ok := connection.(*net.TCPConn); ok {
 		// Without lingering the other side sees a reset instead of an end.
