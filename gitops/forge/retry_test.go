@@ -1,3 +1,4 @@
+//nolint:bodyclose // the answers made here are handed on by a transport and closed behind it
 package forge_test
 
 import (
@@ -46,7 +47,6 @@ func breaks(err error) func() (*http.Response, error) {
 	return func() (*http.Response, error) { return nil, err }
 }
 
-//nolint:bodyclose // what answers gives is handed to the transport, which the test closes
 func TestWhatIsSentAgain(t *testing.T) {
 	const read, fetch, push, write = "GET /api/v3/user", "POST /acme/fleet.git/git-upload-pack", "POST /acme/fleet.git/git-receive-pack", "POST /api/v3/repos/acme/fleet/pulls"
 	reset := breaks(&net.OpError{Op: "read", Err: syscall.ECONNRESET})
