@@ -179,7 +179,7 @@ var stages = []struct {
 }
 
 // echoes answers what matches with a status and everything that the request said, the token first of all.
-func echoes(status int, header http.Header, matches func(*http.Request) bool) fault {
+func echoes(status int, header http.Header, words string, matches func(*http.Request) bool) fault {
 	return func(request *http.Request) (int, http.Header, string, bool) {
 		if !matches(request) {
 			return 0, nil, "", false
@@ -188,7 +188,7 @@ func echoes(status int, header http.Header, matches func(*http.Request) bool) fa
 		if !basic {
 			token = strings.TrimPrefix(request.Header.Get("Authorization"), "Bearer ")
 		}
-		said := fmt.Sprintf("no: Authorization: %s (%s)", request.Header.Get("Authorization"), token)
+		said := fmt.Sprintf("%s: Authorization: %s (%s)", words, request.Header.Get("Authorization"), token)
 		answered := header.Clone()
 		if answered == nil {
 			answered = http.Header{}
@@ -209,9 +209,13 @@ func echoes(status int, header http.Header, matches func(*http.Request) bool) fa
 var badAnswers = []struct {
 	status int
 	header http.Header
+	// words begin what is said.
+	words string
 }{
 	{status: http.StatusUnauthorized},
 	{status: http.StatusForbidden},
+	{status: http.StatusForbidden, words: "Resource not accessible by integration"},
+	{status: http.StatusForbidden, words: "Repository was archived so is read-only"},
 	{status: http.StatusForbidden, header: http.Header{"X-Github-Sso": {"required; url=https://github.example.com/orgs/acme/sso?authorization_request=made-for-the-test"}}},
 	{status: http.StatusForbidden, header: http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"4102444800"}}},
 	{status: http.StatusTooManyRequests, header: http.Header{"Retry-After": {"30"}}},
@@ -227,12 +231,16 @@ func TestNoCredentialLeavesOnAFaultOfTheForge(t *testing.T) {
 	for _, stage := range stages {
 		for i, answer := range badAnswers {
 			t.Run(fmt.Sprintf("%s %d %d", stage.name, answer.status, i), func(t *testing.T) {
-				before := s.written(t)
-				s.git.answers(echoes(answer.status, answer.header, stage.matches))
-				result := s.pool(t, "wc3", fmt.Sprintf("l4-%d", i), nil)
+				before, met := s.written(t), false
+				s.git.answers(echoes(answer.status, answer.header, answer.words, func(request *http.Request) bool {
+					meets := stage.matches(request)
+					met = met || meets
+					return meets
+				}))
+				result := s.pool(t, "wc3", fmt.Sprintf("fault-%d", i), nil)
 				s.git.answers(nil)
-				if result.Reason == "" {
-					t.Errorf("the call went well: %s", result.Texts[0])
+				if result.Reason == "" || !met {
+					t.Errorf("met %t: %s", met, result.Texts[0])
 				}
 				if stage.beforePush && s.written(t) != before {
 					t.Error("something was written")

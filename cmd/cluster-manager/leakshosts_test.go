@@ -96,15 +96,8 @@ func TestNoCredentialLeavesInARedirect(t *testing.T) {
 					if result.Reason == "" {
 						t.Errorf("the call went well: %s", result.Texts[0])
 					}
-					s.git.mutex.Lock()
-					for _, request := range s.git.requests {
-						if strings.Contains(request.url, s.forgeToken) {
-							// The host said so itself; what counts is that the answer does not.
-							request.url = ""
-						}
-					}
-					s.git.requests = nil
-					s.git.mutex.Unlock()
+					// The host named the addresses itself; what counts is what is said of them.
+					_ = s.git.take()
 					s.search(t, result)
 				}
 			})
@@ -160,6 +153,43 @@ func TestNoCredentialLeavesWithABrokenRepository(t *testing.T) {
 				t.Log(result.Texts[0][:min(400, len(result.Texts[0]))])
 				s.search(t, result)
 			}
+		})
+	}
+}
+
+// A git server that says no in the protocol itself, with the token in its words.
+func TestNoCredentialLeavesInAServersReport(t *testing.T) {
+	s := newScene(t, oddCredentials)
+	packet := func(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
+	for name, answer := range map[string]struct {
+		path string
+		body func(said string) string
+	}{
+		"an error for a fetch": {"/git-upload-pack", func(said string) string { return packet("ERR " + said) }},
+		"an error for a push":  {"/git-receive-pack", func(said string) string { return packet("ERR " + said) }},
+		"a hook's words": {"/git-receive-pack", func(said string) string {
+			return packet("\x02"+said+"\n") + packet("\x01"+packet("unpack ok\n")+packet("ng refs/heads/"+wc3Branch+" "+said+"\n")+"0000") + "0000"
+		}},
+		"a fatal word":      {"/git-receive-pack", func(said string) string { return packet("\x03" + said) }},
+		"a broken unpack":   {"/git-receive-pack", func(said string) string { return packet("\x01"+packet("unpack "+said+"\n")+"0000") + "0000" }},
+		"no protocol":       {"/git-upload-pack", func(said string) string { return said }},
+		"none for the push": {"/git-receive-pack", func(said string) string { return said }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			met := false
+			s.git.answers(func(request *http.Request) (int, http.Header, string, bool) {
+				meets := strings.HasSuffix(request.URL.Path, answer.path)
+				met = met || meets
+				service := strings.TrimPrefix(answer.path, "/")
+				return http.StatusOK, http.Header{"Content-Type": {"application/x-" + service + "-result"}}, answer.body("no: " + request.Header.Get("Authorization") + " " + s.forgeToken), meets
+			})
+			before := s.written(t)
+			result := s.pool(t, "wc3", "gpu-l4", nil)
+			s.git.answers(nil)
+			if result.Reason == "" || !met || s.written(t) != before {
+				t.Errorf("met %t, written: %s", met, result.Texts[0])
+			}
+			s.search(t, result)
 		})
 	}
 }

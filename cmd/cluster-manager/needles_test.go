@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,9 +23,10 @@ type needles map[string]string
 // find names every needle that the data holds in any form; where it stands comes first in each.
 func (n needles) find(where string, data []byte) []string {
 	var found []string
-	for name, plain := range n {
-		for form, text := range formsOf(plain) {
-			if bytes.Contains(data, []byte(text)) {
+	for _, name := range slices.Sorted(maps.Keys(n)) {
+		forms := formsOf(n[name])
+		for _, form := range slices.Sorted(maps.Keys(forms)) {
+			if bytes.Contains(data, []byte(forms[form])) {
 				found = append(found, fmt.Sprintf("%s holds %s (%s)", where, name, form))
 				break
 			}

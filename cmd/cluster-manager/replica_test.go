@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -128,7 +129,7 @@ func TestNoCredentialLeavesTheProgram(t *testing.T) {
 	s.client = dial(t, proxied(t, server.Endpoint, &answering{to: s.answers}))
 	results := []mcptools.Result{s.pool(t, "wc3", "gpu-l4", map[string]any{"dryRun": true}), s.pool(t, "wc3", "gpu-l4", nil)}
 	for _, stage := range stages {
-		s.git.answers(echoes(403, nil, stage.matches))
+		s.git.answers(echoes(http.StatusForbidden, nil, "no", stage.matches))
 		results = append(results, s.pool(t, "wc3", "gpu-a10g", map[string]any{"accelerator": "nvidia-a10g"}))
 		s.git.answers(nil)
 	}
