@@ -97,6 +97,7 @@ var rooms = []room{
 	{folder: "managed/httpapi", ours: []string{".", "managed", "managed/service"}, others: []string{"github.com/danielgtaylor/huma/v2/..."}},
 	{folder: "managed/reconcile", ours: []string{".", "managed", "managed/service"}, others: []string{"github.com/cloudevents/sdk-go/v2/...", clientGo, apimachinery}},
 
+	{folder: "internal/bench"},
 	{folder: "internal/identity", ours: []string{"."}, others: []string{"github.com/coreos/go-oidc/v3/..."}},
 	{folder: "internal/charts", ours: []string{"."}, others: []string{"oras.land/oras-go/v2/...", "github.com/google/go-containerregistry/..."}},
 	{folder: "internal/telemetry", ours: []string{"."}, others: []string{"go.opentelemetry.io/otel/..."}},

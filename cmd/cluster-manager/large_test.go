@@ -62,7 +62,7 @@ func (m *metered) Read(buffer []byte) (int, error) {
 }
 
 // bareRepository puts a generated repository where a kept forge finds it.
-func bareRepository(t *testing.T, path string, options repos.Options) {
+func bareRepository(t testing.TB, path string, options repos.Options) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func largeSnapshot(t *testing.T, clusterPath string) string {
 	return directory
 }
 
-func replace(t *testing.T, path, old, replacement string) {
+func replace(t testing.TB, path, old, replacement string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {

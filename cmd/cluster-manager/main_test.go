@@ -12,7 +12,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"cluster-manager": main, replicaCommand: replica})
+	testscript.Main(m, map[string]func(){"cluster-manager": main, replicaCommand: replica, "measured": measuredMain})
 }
 
 // Each script is one promise of the command line; its first lines say which.
