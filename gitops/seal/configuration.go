@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/getsops/sops/v3/config"
 )
@@ -27,7 +28,6 @@ type configuration struct {
 	repository string
 	path       string
 	content    []byte
-	rules      ruleList
 	warnings   []string
 }
 
@@ -77,7 +77,7 @@ func open(base fs.FS, name string, info fs.FileInfo, ignored, repository string)
 		c.warnings = append(c.warnings, fmt.Sprintf("%s in %s is not read, %s rules instead: sops reads %s alone",
 			ignored, repository, name, configurationName))
 	}
-	c.content, c.rules = content, readRules(content)
+	c.content = content
 	return c, nil
 }
 
@@ -114,8 +114,8 @@ func (c *configuration) ruleFor(file string) (*creationRule, error) {
 		return nil, fmt.Errorf("%s: copying it for sops: %w", c.path, err)
 	}
 	defer func() { _ = os.Remove(copied) }()
-	rule := &creationRule{Rule: c.rules.match(c.relative(file)), repository: c.repository}
-	rule.Path, rule.Config = file, c.path
+	place := sync.OnceValues(func() (int, int) { return readRules(c.content).match(c.relative(file)) })
+	rule := &creationRule{Rule: Rule{Path: file, Config: c.path, place: place}, repository: c.repository}
 	chosen, err := config.LoadCreationRuleForFile(copied, c.relative(file), nil)
 	switch {
 	case err == nil && chosen == nil, err != nil && strings.Contains(err.Error(), saysNoRule):

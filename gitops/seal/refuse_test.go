@@ -109,7 +109,7 @@ func TestTheRuleToAddSeals(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", rule, err)
 		}
-		if result.Rules[0].Number != 1 {
+		if placeOf(result.Rules[0]).Number != 1 {
 			t.Error(result.Rules[0])
 		}
 		if _, err := Files(repository(".sops.yaml", "creation_rules:\n- "+rule+"\n"), change("other/x.enc.yaml", plain), options()); err == nil {
@@ -168,7 +168,7 @@ func TestHostileConfigurations(t *testing.T) {
 	}
 	t.Run("circle in a second document", func(t *testing.T) {
 		result, _ := sealOne(t, repository(".sops.yaml", ruled(native, "")+"--- &a [*a]\n"))
-		if result.Rules[0].Number != 0 {
+		if placeOf(result.Rules[0]).Number != 0 {
 			t.Error(result.Rules[0])
 		}
 	})

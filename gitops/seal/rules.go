@@ -41,19 +41,18 @@ func readRules(content []byte) ruleList {
 }
 
 // match returns number and line of the first rule that rules a path, or of the one that keeps sops from choosing.
-func (l ruleList) match(path string) Rule {
+func (l ruleList) match(path string) (number, line int) {
 	for index, pattern := range l.patterns {
 		expression, err := regexp.Compile(pattern)
 		if err == nil && pattern != "" && !expression.MatchString(path) {
 			continue
 		}
-		rule := Rule{Number: index + 1}
 		if l.lines != nil {
-			rule.Line = l.lines[index]
+			line = l.lines[index]
 		}
-		return rule
+		return index + 1, line
 	}
-	return Rule{}
+	return 0, 0
 }
 
 // field looks a key up, also where a YAML merge brought it in.

@@ -43,11 +43,20 @@ type Result struct {
 type Rule struct {
 	// Path is the sealed file, Config the .sops.yaml, both from the repository's root.
 	Path, Config string
-	// Number counts the rules of the configuration from 1, Line its lines. 0: not known, as in a configuration of
-	// several documents or, for the line, in flow style.
-	Number, Line int
 	// Recipients is the number of age recipients that can open the file.
 	Recipients int
+
+	place func() (number, line int)
+}
+
+// Place is where the rule stands: its number counts the rules of the configuration from 1, line its lines. 0: not known,
+// as in a configuration of several documents or, for the line, in flow style. It reads the configuration once more,
+// which costs more than sealing does.
+func (r Rule) Place() (number, line int) {
+	if r.place == nil {
+		return 0, 0
+	}
+	return r.place()
 }
 
 // Files seals every file of the change that has Plain set. Base is the repository at the commit that the change is made
@@ -130,12 +139,13 @@ func (r *Result) warn(sentences ...string) {
 func (r Rule) String() string {
 	var text strings.Builder
 	text.WriteString("the rule")
-	if r.Number > 0 {
+	number, line := r.Place()
+	if number > 0 {
 		text.Reset()
-		fmt.Fprintf(&text, "rule %d", r.Number)
+		fmt.Fprintf(&text, "rule %d", number)
 	}
-	if r.Line > 0 {
-		fmt.Fprintf(&text, " (line %d)", r.Line)
+	if line > 0 {
+		fmt.Fprintf(&text, " (line %d)", line)
 	}
 	return text.String() + " of " + r.Config
 }
