@@ -44,7 +44,7 @@ func BenchmarkProve(b *testing.B) {
 				}
 			}
 			var built bytes.Buffer
-			peer := bench.Commands("kustomize", func() []*exec.Cmd {
+			peer := bench.Commands(b, "kustomize", func() []*exec.Cmd {
 				built.Reset()
 				before := exec.CommandContext(b.Context(), kustomize, "build", filepath.Join(folder, "before", target.Path))
 				after := exec.CommandContext(b.Context(), kustomize, "build", filepath.Join(folder, "after", target.Path))

@@ -149,7 +149,7 @@ func flatten(object *resource.Resource) (*unstructured.Unstructured, error) {
 // a third of a small tree's build; it is left out where it gives back the same.
 func marshal(object *resource.Resource) ([]byte, error) {
 	node := object.YNode()
-	if !survives(node) {
+	if node == nil || !survives(node) {
 		return object.MarshalJSON()
 	}
 	content := map[string]any{}
@@ -160,18 +160,21 @@ func marshal(object *resource.Resource) ([]byte, error) {
 }
 
 // survives says that a node is the same after it was written and read: there are no blocks of text, whose spaces and
-// line breaks a writer may change, no value that is left out, and no keys but names.
+// line breaks a writer may change, no value that is left out, no keys but names, and no tags or comments between a key
+// and its list or mapping, which it may write so that nobody can read them.
 func survives(node *yaml.Node) bool {
-	blocks := yaml.LiteralStyle | yaml.FoldedStyle
+	special := yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
+	isScalar := node.Kind == yaml.ScalarNode
 	switch {
-	case node == nil, node.Style&blocks != 0,
+	case node.Style&special != 0,
 		strings.ContainsFunc(node.Value, unicode.IsControl),
-		node.Kind == yaml.ScalarNode && node.Value == "" && node.Tag != yaml.NodeTagString:
+		isScalar && node.Value == "" && node.Tag != yaml.NodeTagString,
+		!isScalar && node.HeadComment+node.LineComment+node.FootComment != "":
 		return false
 	}
 	for index, below := range node.Content {
 		isKey := node.Kind == yaml.MappingNode && index%2 == 0
-		if isKey && below.Tag != yaml.NodeTagString || !survives(below) {
+		if isKey && (below.Tag != yaml.NodeTagString || below.LineComment != "") || !survives(below) {
 			return false
 		}
 	}

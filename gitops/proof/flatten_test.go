@@ -19,6 +19,7 @@ var spellings = []string{
 	`"tab\there"`, `"line\nbreak"`, `"\u0085next"`, `"\u2028"`, `"\ufeffmark"`, `"\u00a0"`, `"\x00"`, `"\x07"`, `"\U0001F600"`, `ünï`, `"\\"`, `'it''s'`,
 	"|\nliteral\n  deeper\n\nend\n", "|-\none\n", "|+\nkept\n\n", "|2\n  indented\n", ">\nfolded\non\n\ntwo\n  deeper\nlines\n", ">-\none\n",
 	">\n#\n #- b\n", "|2\n\t\n- b\n", "|+\n b\n\n\n#a\n", // writing these and reading them again gives something else
+	"# a\n!!str <<: ", "# a\n- b\n- !!str \u2029", // nor can these be read again
 	"folded\nplain text", "\"folded\nquoted\\\ntext\"", `&a anchored`, `!custom tagged`, "\n? \n", "\n1: 2\n", "a # comment", "\n# above\nb: c\n# below\n", strings.Repeat("long ", 100),
 }
 
@@ -69,7 +70,7 @@ func TestWhatIsWrittenAndReadAgain(t *testing.T) {
 	factory := provider.NewDefaultDepProvider().GetResourceFactory()
 	for spelling, want := range map[string]bool{
 		"text": true, "{a: [1, true, null]}": true, "a # comment": true, "\"2001-01-01\"": true, "\n# above\nb: c\n": true,
-		"|\ntext\n": false, ">\ntext\n": false, "{a}": false, "\n1: 2\n": false, `"line\nbreak"`: false,
+		"|\ntext\n": false, ">\ntext\n": false, "{a}": false, "!!str text": false, "{a: 1} # b": false, "\n1: 2\n": false, `"line\nbreak"`: false,
 	} {
 		object := spelled(factory, spelling)
 		if object == nil {
