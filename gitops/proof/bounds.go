@@ -2,6 +2,7 @@ package proof
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"strings"
@@ -74,6 +75,25 @@ func weigh(content []byte, depth int) (w weight) {
 			return w
 		}
 	}
+}
+
+// weighed are texts that were weighed already: base and proposal share most of theirs.
+type weighed map[weighing]weight
+
+// weighing is the hash of a text and the depth that it was weighed to.
+type weighing struct {
+	text  [sha256.Size]byte
+	depth int
+}
+
+func (k weighed) weigh(content []byte, depth int) weight {
+	key := weighing{sha256.Sum256(content), depth}
+	w, known := k[key]
+	if !known {
+		w = weigh(content, depth)
+		k[key] = w
+	}
+	return w
 }
 
 // objectsIn counts the objects of a document: one, or the items of a list.

@@ -51,6 +51,7 @@ type collector struct {
 	load     func(ctx context.Context, dir string, blobs func(path string) bool) error
 	spec     map[string]any
 	weights  map[string]weight
+	weighed  weighed
 	loaded   []string
 	bytes    int
 	err      error
@@ -58,7 +59,7 @@ type collector struct {
 
 // collect reads the tree that a build of root reaches. Its error is a tooLarge or a failed read; what Flux would
 // stumble over is the tree's fault.
-func collect(ctx context.Context, in Input, a *artifact, root string, spec map[string]any) (*tree, error) {
+func collect(ctx context.Context, in Input, a *artifact, root string, spec map[string]any, known weighed) (*tree, error) {
 	c := &collector{
 		tree:     &tree{root: root, files: map[string][]byte{}, folders: map[string]bool{root: true}},
 		ctx:      ctx,
@@ -66,6 +67,7 @@ func collect(ctx context.Context, in Input, a *artifact, root string, spec map[s
 		load:     in.Load,
 		spec:     spec,
 		weights:  map[string]weight{},
+		weighed:  known,
 	}
 	name, manifest := c.generated()
 	if c.err != nil || c.fault != nil {
@@ -244,7 +246,7 @@ func (c *collector) file(dir, name, field string, as role) (weight, bool) {
 	if as == asPlugin {
 		depth = 2
 	}
-	w := weigh(content, depth)
+	w := c.weighed.weigh(content, depth)
 	if as != asResource {
 		w.objects = 0
 	}

@@ -153,10 +153,11 @@ type side struct {
 
 // both reads and builds a path at the base and as proposed. Equal trees are built once.
 func (p *prover) both(ctx context.Context, root string, spec map[string]any) (before, after side, err error) {
-	if before.tree, err = collect(ctx, p.in, p.base, root, spec); err != nil {
+	known := weighed{}
+	if before.tree, err = collect(ctx, p.in, p.base, root, spec, known); err != nil {
 		return before, after, err
 	}
-	if after.tree, err = collect(ctx, p.in, p.proposed, root, spec); err != nil {
+	if after.tree, err = collect(ctx, p.in, p.proposed, root, spec, known); err != nil {
 		return before, after, err
 	}
 	post := newSubstitution(spec, p.target().Variables, len(p.target().UnreadSubstitutes) > 0)
