@@ -15,6 +15,10 @@ GITHUB_OPENAPI := $(TOOLS)/github-openapi-$(GITHUB_OPENAPI_VERSION).json
 RACE ?=
 # KEEP=1 leaves the demo running.
 KEEP ?=
+# BENCH chooses benchmarks, BENCH_REPORT is the name of the two files that are written.
+BENCH ?= .
+BENCH_FLAGS ?=
+BENCH_REPORT ?= docs/perf/$(shell date +%F)
 
 .PHONY: help
 help: ## show the targets
@@ -46,8 +50,10 @@ format: $(TOOLS)/golangci-lint ## format the code, imports in three groups
 	$(TOOLS)/golangci-lint fmt
 
 .PHONY: bench
-bench: need-git test-tools ## run the benchmarks
-	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' go test -run '^$$' -bench . -benchmem ./...
+bench: need-git test-tools $(TOOLS)/gogit ## measure ours beside what people use instead, into docs/perf (BENCH_FLAGS=-short: little, in a minute)
+	mkdir -p bin
+	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' go test -run '^$$' -bench '$(BENCH)' -benchtime 500ms -p 1 -timeout 3h $(BENCH_FLAGS) ./... | tee bin/bench.txt
+	go run ./internal/bench/report '$(BENCH_REPORT)' < bin/bench.txt
 
 .PHONY: golden
 golden: need-git test-tools ## rewrite the golden files, to be read as a diff
@@ -77,7 +83,10 @@ $(GITHUB_OPENAPI): | need-node need-npm
 	tar -xzf *.tgz package/generated/api.github.com.json; \
 	mv package/generated/api.github.com.json $@
 
-# Built from a module of its own, so that the product's go.mod names the product's needs alone.
+# Built from modules of their own, so that the product's go.mod names the product's needs alone.
+$(TOOLS)/gogit: tools/gogit/main.go tools/gogit/go.mod tools/gogit/go.sum | need-go
+	cd tools/gogit && go build -o $@ .
+
 $(TOOLS)/golangci-lint: tools/go.mod tools/go.sum | need-go
 	cd tools && go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 

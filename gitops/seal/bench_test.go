@@ -76,7 +76,7 @@ func BenchmarkSeal(b *testing.B) {
 					sealed.Write(result.Files[secrets].Content)
 					return err
 				})),
-				opens(bench.Commands("sops", func() []*exec.Cmd {
+				opens(bench.Commands(b, "sops", func() []*exec.Cmd {
 					encrypt := run("encrypt", secrets)
 					sealed.Reset()
 					encrypt.Stdout = &sealed

@@ -75,7 +75,9 @@ func ownCPU(b *testing.B) time.Duration {
 
 // Commands is a way that runs stock commands, one after the other. Their CPU time is counted in the timed runs, their
 // peak memory in one more after them.
-func Commands(name string, commands func() []*exec.Cmd) Way {
+func Commands(tb testing.TB, name string, commands func() []*exec.Cmd) Way {
+	tb.Helper()
+	meter := NewMeter(tb)
 	return Way{Name: name, Run: func(b *testing.B) {
 		var cpu time.Duration
 		for b.Loop() {
@@ -89,7 +91,7 @@ func Commands(name string, commands func() []*exec.Cmd) Way {
 		b.ReportMetric(float64(cpu)/float64(b.N), CPU)
 		var peak int64
 		for _, command := range commands() {
-			usage, err := measured(b, command)
+			usage, err := meter.Run(command)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -133,8 +135,14 @@ func NewMeter(tb testing.TB) *Meter {
 	return meter
 }
 
-// Run runs a command and returns what it used. A process that a large one starts inherits that one's peak memory in
-// the kernel's count, so a small program starts it.
+// Start makes the small program start a command, which writes what it used to a file in the end. A process that a large
+// one starts inherits that one's peak memory in the kernel's count.
+func (m *Meter) Start(command *exec.Cmd, file string) {
+	command.Args = append([]string{m.program, file, command.Path}, command.Args[1:]...)
+	command.Path = m.program
+}
+
+// Run runs a command and returns what it used.
 func (m *Meter) Run(command *exec.Cmd) (Usage, error) {
 	file, err := os.CreateTemp("", "measured-")
 	if err != nil {
@@ -144,8 +152,7 @@ func (m *Meter) Run(command *exec.Cmd) (Usage, error) {
 	if err := file.Close(); err != nil {
 		return Usage{}, err
 	}
-	command.Args = append([]string{m.program, file.Name(), command.Path}, command.Args[1:]...)
-	command.Path = m.program
+	m.Start(command, file.Name())
 	if err := Run(command); err != nil {
 		return Usage{}, err
 	}
@@ -159,8 +166,6 @@ func (m *Meter) Run(command *exec.Cmd) (Usage, error) {
 	}
 	return usage, nil
 }
-
-func measured(b *testing.B, command *exec.Cmd) (Usage, error) { return NewMeter(b).Run(command) }
 
 // Tool is the path of a stock command that `make bench` builds; without it the test is skipped.
 func Tool(tb testing.TB, name string) string {

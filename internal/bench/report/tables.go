@@ -1,0 +1,131 @@
+package main
+
+// table is the part of a report about one benchmark.
+type table struct {
+	benchmark, title, text string
+	columns                []column
+	claims                 []claim
+}
+
+// column is a unit as a table shows it.
+type column struct{ unit, title string }
+
+// claim is a figure to beat: at most or at least the limit.
+type claim struct {
+	text  string
+	value func(*results) (float64, bool)
+	limit float64
+	least bool
+}
+
+var (
+	timeColumn   = column{"ns/op", "time"}
+	cpuColumn    = column{"cpu-ns/op", "CPU"}
+	peakColumn   = column{"peak-bytes", "peak memory"}
+	allocColumns = []column{{"B/op", "allocated"}, {"allocs/op", "allocations"}}
+)
+
+// of is one median.
+func of(name, unit string) func(*results) (float64, bool) {
+	return func(r *results) (float64, bool) { return r.median(name, unit) }
+}
+
+// ratio is one median over another.
+func ratio(name, unit, over, overUnit string) func(*results) (float64, bool) {
+	return func(r *results) (float64, bool) {
+		above, found := r.median(name, unit)
+		below, both := r.median(over, overUnit)
+		return above / below, found && both && below != 0
+	}
+}
+
+// slope is the difference of two medians over a number of steps.
+func slope(name, from, unit string, steps float64) func(*results) (float64, bool) {
+	return func(r *results) (float64, bool) {
+		above, found := r.median(name, unit)
+		below, both := r.median(from, unit)
+		return (above - below) / steps, found && both
+	}
+}
+
+const (
+	small      = "Propose/files=1000/latency=0s/way="
+	medium     = "Propose/files=10000/latency=0s/way="
+	mediumSlow = "Propose/files=10000/latency=30ms/way="
+	large      = "Propose/files=100000/latency=0s/way="
+)
+
+var tables = []table{
+	{
+		benchmark: "Propose", title: "B1: a whole proposal",
+		text: "`create_node_pool` in mode commit: survey of an offline installation, plan, partial fetch, files, sealed Secret, proof, push, pull " +
+			"request. The peers clone at depth 1 (sparse: `--filter=blob:none --sparse` and the cluster's directory), write the same files, run " +
+			"`sops`, commit and push; they prove nothing and open no pull request. Both speak to the same `git http-backend` on loopback, over " +
+			"a link that counts bytes and, in one part, takes 30 ms for a round trip; TLS is left out. Ours has no connection when it begins. " +
+			"\"From the fetch on\" is the call without survey and plan, and the whole of a peer. Memory of ours is the peak over the idle process, " +
+			"of a peer that of its largest process. \"flat\" has all 10,000 clusters in one directory, whose tree alone is 360 KB.",
+		columns: []column{
+			timeColumn, {"git-ns/op", "from the fetch on"}, cpuColumn, peakColumn, {"idle-bytes", "idle"}, {"down-bytes/op", "down"}, {"up-bytes/op", "up"},
+			{"fetched-bytes/op", "git's answers"}, {"git-requests/op", "git requests"}, {"api-requests/op", "API calls"},
+		},
+		claims: []claim{
+			{text: "from the fetch on, over the sparse clone, 10,000 files: ≤ 0.5", value: ratio(medium+"ours", "git-ns/op", medium+"sparse", "ns/op"), limit: 0.5},
+			{text: "the same with 30 ms of latency: ≤ 0.5", value: ratio(mediumSlow+"ours", "git-ns/op", mediumSlow+"sparse", "ns/op"), limit: 0.5},
+			{text: "the same, 100,000 files: ≤ 0.5", value: ratio(large+"ours", "git-ns/op", large+"sparse", "ns/op"), limit: 0.5},
+			{text: "time from the fetch on, 100,000 files over 1,000: ≤ 1.2", value: ratio(large+"ours", "git-ns/op", small+"ours", "git-ns/op"), limit: 1.2},
+			{text: "requests, 100,000 files over 1,000: ≤ 1.2", value: ratio(large+"ours", "git-requests/op", small+"ours", "git-requests/op"), limit: 1.2},
+			{text: "bytes of git's answers, 100,000 files over 1,000: ≤ 1.2", value: ratio(large+"ours", "fetched-bytes/op", small+"ours", "fetched-bytes/op"), limit: 1.2},
+			{text: "bytes of git's answers, 100,000 files: ≤ 65,536", value: of(large+"ours", "fetched-bytes/op"), limit: 64 << 10},
+			{text: "API calls: ≤ 5", value: of(large+"ours", "api-requests/op"), limit: 5},
+			{text: "peak memory over idle, in MiB: ≤ 64", value: inMiB(of(large+"ours", "peak-bytes")), limit: 64},
+			{text: "files left on the disk: 0", value: of(large+"ours", "files-left"), limit: 0},
+		},
+	},
+	{
+		benchmark: "TreeEdit", title: "B2: editing the tree",
+		text: "Staging four files six directories deep. Ours has the trees on the way at hand, as in a call. git: `read-tree`, `hash-object -w`, " +
+			"`update-index`, `write-tree` with an index of its own in the bare repository. go-git: `Worktree.Add` of the four in a clone at depth 1 in " +
+			"memory, which makes no tree yet.",
+		columns: append([]column{timeColumn, cpuColumn, peakColumn}, allocColumns...),
+		claims: []claim{
+			{text: "`Worktree.Add` over ours, 10,000 files: ≥ 100", value: ratio("TreeEdit/files=10000/way=go-git", "ns/op", "TreeEdit/files=10000/way=ours", "ns/op"), limit: 100, least: true},
+			{text: "git over ours, 10,000 files: ≥ 5", value: ratio("TreeEdit/files=10000/way=git", "ns/op", "TreeEdit/files=10000/way=ours", "ns/op"), limit: 5, least: true},
+			{text: "ours, 100,000 files over 1,000: ≤ 1.5", value: ratio("TreeEdit/files=100000/way=ours", "ns/op", "TreeEdit/files=1000/way=ours", "ns/op"), limit: 1.5},
+		},
+	},
+	{
+		benchmark: "Prove", title: "B3: writing and proving",
+		text: "Files of a plan of two objects, then the Kustomization's path as Flux builds it, before and after, and the difference object by object. " +
+			"The peer is `kustomize build` of both, one after the other, from a disk; it compares nothing. Both give the same objects.",
+		columns: append([]column{timeColumn, cpuColumn, peakColumn}, allocColumns...),
+		claims: []claim{
+			{text: "ours over the peer, 40 objects: ≤ 0.3", value: ratio("Prove/objects=40/way=ours", "ns/op", "Prove/objects=40/way=kustomize", "ns/op"), limit: 0.3},
+			{text: "ours over the peer, 1,000 objects: ≤ 0.9", value: ratio("Prove/objects=1000/way=ours", "ns/op", "Prove/objects=1000/way=kustomize", "ns/op"), limit: 0.9},
+		},
+	},
+	{
+		benchmark: "Seal", title: "B4: sealing",
+		text: "A Secret of 1 KB by the last of 50 rules, each of which names all the recipients. The peer is `sops encrypt`. What either writes last in a " +
+			"round is opened with `sops decrypt`.",
+		columns: append([]column{timeColumn, cpuColumn, peakColumn}, allocColumns...),
+		claims: []claim{
+			{text: "the peer over ours, 1 recipient: ≥ 15", value: ratio("Seal/recipients=1/way=sops", "ns/op", "Seal/recipients=1/way=ours", "ns/op"), limit: 15, least: true},
+			{text: "each further recipient, in ms: ≤ 0.25", value: inMilliseconds(slope("Seal/recipients=20/way=ours", "Seal/recipients=1/way=ours", "ns/op", 19)), limit: 0.25},
+		},
+	},
+}
+
+func inMiB(value func(*results) (float64, bool)) func(*results) (float64, bool) {
+	return scaled(value, 1<<20)
+}
+
+func inMilliseconds(value func(*results) (float64, bool)) func(*results) (float64, bool) {
+	return scaled(value, 1e6)
+}
+
+func scaled(value func(*results) (float64, bool), by float64) func(*results) (float64, bool) {
+	return func(r *results) (float64, bool) {
+		unscaled, found := value(r)
+		return unscaled / by, found
+	}
+}
