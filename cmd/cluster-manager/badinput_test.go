@@ -74,7 +74,7 @@ var badInputs = map[string]struct {
 	reason    clustermanager.Reason
 	words     []string
 }{
-	"a cluster that does not exist": {cluster: "nowhere", reason: clustermanager.ReasonNotFound, words: []string{"Cluster nowhere not found", "correct the name"}},
+	"a cluster that does not exist": {cluster: "nowhere", reason: clustermanager.ReasonNotFound, words: []string{"cluster nowhere not found", "correct the name"}},
 	"a cluster in another namespace": {cluster: "wc1", arguments: map[string]any{"namespace": "org-research"}, reason: clustermanager.ReasonNotFound,
 		words: []string{"org-research/wc1 not found"}},
 	"an ambiguous cluster":    {cluster: "twin", reason: clustermanager.ReasonRefused, words: []string{"org-acme", "org-research", "namespace"}},
