@@ -37,7 +37,7 @@ demo: need-git build ## open, merge and refuse pull requests on this machine alo
 	bin/cluster-manager demo $(if $(KEEP),--keep-running)
 
 .PHONY: test
-test: need-git test-tools $(GITHUB_OPENAPI) ## run every test; a skipped one fails (RACE=-race for the race detector)
+test: need-git test-tools $(GITHUB_OPENAPI) testbed ## run every test; a skipped one fails (RACE=-race for the race detector)
 	go vet ./...
 	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' CLUSTER_MANAGER_TEST_GITHUB_OPENAPI='$(GITHUB_OPENAPI)' go test -v $(RACE) ./... 2>&1 | awk -f .ci/test.awk
 
@@ -89,6 +89,11 @@ $(TOOLS)/gogit: tools/gogit/main.go tools/gogit/go.mod tools/gogit/go.sum | need
 
 $(TOOLS)/golangci-lint: tools/go.mod tools/go.sum | need-go
 	cd tools && go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+# Does nothing when all is there. The programs go to a cache folder outside the checkout.
+.PHONY: testbed
+testbed: need-go ## build what the test bed runs: Kubernetes, Flux, an identity provider (minutes, once)
+	go run ./internal/testbed/command build
 
 .PHONY: need-go need-git need-node need-npm
 need-go need-git need-node need-npm: need-%:
