@@ -1,0 +1,65 @@
+package testbed_test
+
+import (
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/clustermanager/cluster-manager/internal/testbed"
+)
+
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+func TestEveryDefinitionIsEstablished(t *testing.T) {
+	bed := testbed.Start(t, testbed.Options{Definitions: testbed.AllSets()})
+	list, err := client(t, bed.Admin()).Resource(definitions).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, definition := range list.Items {
+		names = append(names, definition.GetName())
+		if !hasCondition(&definition, "Established") {
+			t.Errorf("%s is not established", definition.GetName())
+		}
+	}
+	t.Logf("%d definitions", len(names))
+	for set, name := range map[testbed.Set]string{
+		testbed.FluxSource:    "gitrepositories.source.toolkit.fluxcd.io",
+		testbed.FluxKustomize: "kustomizations.kustomize.toolkit.fluxcd.io",
+		testbed.FluxHelm:      "helmreleases.helm.toolkit.fluxcd.io",
+		testbed.ClusterAPI:    "machinepools.cluster.x-k8s.io",
+		testbed.Kubeadm:       "kubeadmcontrolplanes.controlplane.cluster.x-k8s.io",
+		testbed.AWS:           "awsclusters.infrastructure.cluster.x-k8s.io",
+		testbed.Karpenter:     "nodeclaims.karpenter.sh",
+		testbed.KServe:        "inferenceservices.serving.kserve.io",
+		testbed.Gateway:       "httproutes.gateway.networking.k8s.io",
+		testbed.CertManager:   "certificates.cert-manager.io",
+		testbed.GPUOperator:   "clusterpolicies.nvidia.com",
+		testbed.Apps:          "apps.application.giantswarm.io",
+		testbed.Releases:      "releases.release.giantswarm.io",
+		testbed.Organizations: "organizations.security.giantswarm.io",
+	} {
+		if !slices.Contains(names, name) {
+			t.Errorf("set %s: there is no %s", set, name)
+		}
+	}
+}
+
+func hasCondition(object *unstructured.Unstructured, kind string) bool {
+	return condition(object, kind)["status"] == "True"
+}
+
+// condition is the condition of a type, or nil.
+func condition(object *unstructured.Unstructured, kind string) map[string]any {
+	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, one := range conditions {
+		if fields, ok := one.(map[string]any); ok && fields["type"] == kind {
+			return fields
+		}
+	}
+	return nil
+}
