@@ -95,6 +95,10 @@ $(TOOLS)/golangci-lint: tools/go.mod tools/go.sum | need-go
 testbed: need-go ## build what the test bed runs: Kubernetes, Flux, an identity provider (minutes, once)
 	go run ./internal/testbed/command build
 
+.PHONY: testbed-run
+testbed-run: testbed ## run the test bed by hand, until ctrl+c (docs/testbed.md)
+	go run ./internal/testbed/command run -user 'editor@example.com=editors' -user 'viewer@example.com=viewers'
+
 .PHONY: need-go need-git need-node need-npm
 need-go need-git need-node need-npm: need-%:
 	@command -v $* > /dev/null || { echo "$* is missing: install it and run make again" >&2; exit 1; }

@@ -150,8 +150,14 @@ func (b *Bed) path(elements ...string) string {
 	return filepath.Join(append([]string{b.folder}, elements...)...)
 }
 
-// Folder is the folder of the bed: its logs, certificates and kubeconfig.
-func (b *Bed) Folder() string { return b.folder }
+// Logs is the folder with the log of each program.
+func (b *Bed) Logs() string { return b.path("logs") }
+
+// Issuer is the URL of the identity provider.
+func (b *Bed) Issuer() string { return b.provider.url() }
+
+// CertificateAuthority is the file of the authority, PEM, that the API server and the identity provider are known by.
+func (b *Bed) CertificateAuthority() string { return b.certificates.file }
 
 // Admin is the configuration of a client that may do everything.
 func (b *Bed) Admin() *rest.Config { return b.config(b.tokens[adminName]) }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/clustermanager/cluster-manager/internal/testbed"
@@ -22,8 +21,8 @@ func TestEveryDefinitionIsEstablished(t *testing.T) {
 	var names []string
 	for _, definition := range list.Items {
 		names = append(names, definition.GetName())
-		if !hasCondition(&definition, "Established") {
-			t.Errorf("%s is not established", definition.GetName())
+		if err := conditionIs(&definition, "Established", "True", ""); err != nil {
+			t.Errorf("%s: %v", definition.GetName(), err)
 		}
 	}
 	t.Logf("%d definitions", len(names))
@@ -47,19 +46,4 @@ func TestEveryDefinitionIsEstablished(t *testing.T) {
 			t.Errorf("set %s: there is no %s", set, name)
 		}
 	}
-}
-
-func hasCondition(object *unstructured.Unstructured, kind string) bool {
-	return condition(object, kind)["status"] == "True"
-}
-
-// condition is the condition of a type, or nil.
-func condition(object *unstructured.Unstructured, kind string) map[string]any {
-	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	for _, one := range conditions {
-		if fields, ok := one.(map[string]any); ok && fields["type"] == kind {
-			return fields
-		}
-	}
-	return nil
 }

@@ -22,7 +22,11 @@ type process struct {
 	over chan struct{}
 }
 
-// start starts a program in the bed's folder. It ends with the bed, or with this process.
+// noProxy is where every request that is not to a loopback address ends: nobody listens there. Go's HTTP clients never ask
+// a proxy for a loopback address.
+const noProxy = "http://127.0.0.1:1"
+
+// start starts a program in the bed's folder. It ends with the bed, or with this process, and reaches loopback alone.
 func (b *Bed) start(name string, environment []string, arguments ...string) (*process, error) {
 	log, err := os.Create(filepath.Join(b.folder, "logs", name+".log"))
 	if err != nil {
@@ -31,7 +35,8 @@ func (b *Bed) start(name string, environment []string, arguments ...string) (*pr
 	defer func() { _ = log.Close() }()
 	command := exec.Command(b.programs[name], arguments...)
 	command.Dir = b.folder
-	command.Env = append(append(os.Environ(), "TMPDIR="+filepath.Join(b.folder, "tmp")), environment...)
+	command.Env = append(append(os.Environ(),
+		"TMPDIR="+filepath.Join(b.folder, "tmp"), "HTTP_PROXY="+noProxy, "HTTPS_PROXY="+noProxy, "NO_PROXY="), environment...)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = dieWithParent()
 	if err := command.Start(); err != nil {

@@ -1,15 +1,13 @@
 package testbed_test
 
 import (
-	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"github.com/clustermanager/cluster-manager/internal/testbed"
 )
@@ -19,14 +17,17 @@ const (
 	reader = "reader@example.com"
 )
 
-var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+var (
+	configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	reviews    = schema.GroupVersionResource{Group: "authentication.k8s.io", Version: "v1", Resource: "selfsubjectreviews"}
+)
 
 func TestUsersMayWhatTheirGroupsMay(t *testing.T) {
 	bed := testbed.Start(t, testbed.Options{Users: []testbed.User{
 		{Email: writer, Groups: []string{"acme:editors"}}, {Email: reader, Groups: []string{"acme:viewers"}},
 	}})
-	apply(t, bed, binding("editors", "edit", "Group", "acme:editors"), binding("viewers", "view", "Group", "acme:viewers"))
-	object := objects(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: default}}")[0]
+	apply(t, bed, binding("editors", "edit", "acme:editors"), binding("viewers", "view", "acme:viewers"))
+	object := object("v1", "ConfigMap", "default", "x")
 
 	for _, test := range []struct {
 		user           string
@@ -48,42 +49,30 @@ func TestUsersMayWhatTheirGroupsMay(t *testing.T) {
 
 func good(err error) bool { return err == nil }
 
-func client(t *testing.T, config *rest.Config) *testbed.Client {
-	t.Helper()
-	client, err := testbed.NewClient(config)
+func TestUsersAreKnownByEmailAndGroups(t *testing.T) {
+	bed := testbed.Start(t, testbed.Options{Users: []testbed.User{{Email: writer, Groups: []string{"acme:editors", "acme:all"}}}})
+	token, err := bed.SignIn(t.Context(), writer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client
-}
-
-func apply(t *testing.T, bed *testbed.Bed, objects ...*unstructured.Unstructured) {
-	t.Helper()
-	if err := client(t, bed.Admin()).Apply(t.Context(), objects...); err != nil {
+	if token.Equal(bed.Token(writer)) {
+		t.Error("signing in again gave the same token")
+	}
+	config := bed.Config(writer)
+	config.BearerToken = token.Reveal()
+	review := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}}
+	answer, err := client(t, config).Resource(reviews).Create(t.Context(), review, metav1.CreateOptions{})
+	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// binding gives a group or a user a role of the API server's own in the namespace default.
-func binding(name, role, kind, subject string) *unstructured.Unstructured {
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
-		"metadata": map[string]any{"name": name, "namespace": "default"},
-		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-		"subjects": []any{map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": subject}},
-	}}
-}
-
-// objects reads the documents of a YAML file.
-func objects(t *testing.T, content string) []*unstructured.Unstructured {
-	t.Helper()
-	var all []*unstructured.Unstructured
-	for document := range strings.SplitSeq(content, "\n---\n") {
-		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(document), &object.Object); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, object)
+	user, _, _ := unstructured.NestedMap(answer.Object, "status", "userInfo")
+	delete(user, "extra")
+	want := map[string]any{"username": writer, "groups": []any{"acme:editors", "acme:all", "system:authenticated"}}
+	if diff := cmp.Diff(want, user); diff != "" {
+		t.Errorf("who calls (-want +got):\n%s", diff)
 	}
-	return all
+
+	if token, err := bed.SignIn(t.Context(), "stranger@example.com"); err == nil || !token.IsZero() {
+		t.Error("a stranger was signed in")
+	}
 }
