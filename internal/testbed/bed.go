@@ -102,7 +102,7 @@ func newBed(options Options) (*Bed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("test bed: making its folder: %w", err)
 	}
-	for _, name := range []string{"certificates", "logs", "tmp"} {
+	for _, name := range []string{"certificates", "logs", "storage", "tmp"} {
 		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
 			return nil, fmt.Errorf("test bed: making its folder: %w", err)
 		}

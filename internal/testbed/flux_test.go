@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,19 +60,25 @@ func TestFluxAppliesWhatIsPushed(t *testing.T) {
 	apply(t, bed, fromInstallation(t, forge)...)
 
 	kustomization := object("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "flux-giantswarm", "wc3")
-	waitFor(t, admin, kustomization, func(found *unstructured.Unstructured) error {
-		return conditionIs(found, "Ready", "False", "decrypt")
-	})
+	for _, test := range []struct{ key, words string }{{"", "sops-age"}, {"acme", "wc3-backup"}} {
+		if test.key != "" {
+			apply(t, bed, ageKey(t, test.key))
+			reconcile(t, admin, kustomization)
+		}
+		waitFor(t, admin, kustomization, func(found *unstructured.Unstructured) error {
+			return conditionIs(found, "Ready", "False", test.words)
+		})
+	}
 	absent(t, admin, object("v1", "ConfigMap", "org-research", "wc3-quotas"))
 
-	apply(t, bed, ageKey(t))
+	apply(t, bed, ageKey(t, "research"))
 	reconcile(t, admin, kustomization)
 	waitFor(t, admin, kustomization, func(found *unstructured.Unstructured) error { return conditionIs(found, "Ready", "True", "") })
 	secret := read(t, admin, object("v1", "Secret", "org-research", "wc3-backup"))
 	if got, _, _ := unstructured.NestedString(secret.Object, "data", "passphrase"); got != base64.StdEncoding.EncodeToString([]byte(plain)) {
 		t.Errorf("the Secret's passphrase is not what was sealed")
 	}
-	want := map[string]any{"cluster": "wc3.acme.example.io", "gpus": "8"}
+	want := map[string]any{"cluster": "wc3.acme.example.io", "gpus": "8 per rack"}
 	if diff := cmp.Diff(want, read(t, admin, object("v1", "ConfigMap", "org-research", "wc3-quotas")).Object["data"]); diff != "" {
 		t.Errorf("substituted (-want +got):\n%s", diff)
 	}
@@ -125,6 +132,8 @@ func newForge(t *testing.T) (*localforge.Forge, string) {
 		t.Fatal(err)
 	}
 	edit(t, filepath.Join(tree, "clusters/wc3/cluster.yaml"), "oci://gsoci.azurecr.io/", "oci://127.0.0.1:1/")
+	// Kustomize drops the quotes before Flux substitutes, so that a number would be left, which a ConfigMap cannot hold.
+	edit(t, filepath.Join(tree, "clusters/wc3/quotas.yaml"), `"${gpu_quota:=4}"`, `"${gpu_quota:=4} per rack"`)
 	if err := forge.Import("research", "clusters", tree); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +146,7 @@ func push(t *testing.T, forge *localforge.Forge, tree string) string {
 	clone := filepath.Join(t.TempDir(), "clone")
 	git(t, tree, "clone", "--quiet", forge.CloneURL("research", "clusters"), clone)
 	edit(t, filepath.Join(clone, "clusters/wc3/kustomization.yaml"), "- alerts.yaml\n", "")
-	edit(t, filepath.Join(clone, "clusters/wc3/quotas.yaml"), "data:\n", "data:\n  racks: \"2\"\n")
+	edit(t, filepath.Join(clone, "clusters/wc3/quotas.yaml"), "\ndata:\n", "\ndata:\n  racks: \"2\"\n")
 	git(t, clone, "commit", "--quiet", "--all", "-m", "feat: two racks, no alerts")
 	git(t, clone, "push", "--quiet", "origin", "HEAD:main")
 	return git(t, clone, "rev-parse", "HEAD")
@@ -195,15 +204,15 @@ func fromInstallation(t *testing.T, forge *localforge.Forge) []*unstructured.Uns
 	return all
 }
 
-// ageKey is the Secret with the key that opens what is sealed for research.
-func ageKey(t *testing.T) *unstructured.Unstructured {
+// ageKey is the Secret with one of the fixtures' keys.
+func ageKey(t *testing.T, name string) *unstructured.Unstructured {
 	t.Helper()
-	key, err := os.ReadFile(fixtures + "/keys/research.age.key")
+	key, err := os.ReadFile(fixtures + "/keys/" + name + ".age.key")
 	if err != nil {
 		t.Fatal(err)
 	}
 	secret := object("v1", "Secret", "flux-giantswarm", "sops-age")
-	secret.Object["stringData"] = map[string]any{"research.agekey": string(key)}
+	secret.Object["stringData"] = map[string]any{"identity.agekey": string(key)}
 	return secret
 }
 
@@ -213,5 +222,6 @@ func inventory(kustomization *unstructured.Unstructured) []string {
 	for _, entry := range entries {
 		ids = append(ids, entry.(map[string]any)["id"].(string))
 	}
+	slices.Sort(ids)
 	return ids
 }

@@ -92,7 +92,7 @@ func (p *process) tail(lines int) string {
 
 // patience is how long anything may take to come about. A bed starts in seconds; this is for a machine with much else to
 // do.
-const patience = 3 * time.Minute
+const patience = 2 * time.Minute
 
 // pollInterval is short beside what is waited for, and long beside a request on loopback.
 const pollInterval = 50 * time.Millisecond
@@ -102,7 +102,7 @@ type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
-// Eventually calls check until it returns nil, for three minutes at most; the error is then the last one of check.
+// Eventually calls check until it returns nil, for two minutes at most; the error is then the last one of check.
 func Eventually(ctx context.Context, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
