@@ -35,10 +35,11 @@ type Options struct {
 
 // Bed is a running bed. Its methods may be called at the same time.
 type Bed struct {
-	options   Options
-	programs  map[string]string
-	folder    string
-	processes []*process
+	options Options
+	// programs are the paths of what was built by name, modules the folders of modules by path and version.
+	programs, modules map[string]string
+	folder            string
+	processes         []*process
 
 	certificates authority
 	// frontProxy signs for the one who may pass on users' names to the API server.
@@ -55,7 +56,7 @@ type Bed struct {
 // folder stays.
 func Start(t testing.TB, options Options) *Bed {
 	t.Helper()
-	bed, err := newBed(options)
+	bed, err := newBed(t.Context(), options)
 	if errors.Is(err, errNotBuilt) {
 		t.Skip(err)
 	}
@@ -81,7 +82,7 @@ func Start(t testing.TB, options Options) *Bed {
 // Run runs a bed until the context ends. It calls ready when everything runs, with the path of a kubeconfig that has a
 // context for the administrator and for each user.
 func Run(ctx context.Context, options Options, ready func(bed *Bed, kubeconfig string)) error {
-	bed, err := newBed(options)
+	bed, err := newBed(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -93,8 +94,8 @@ func Run(ctx context.Context, options Options, ready func(bed *Bed, kubeconfig s
 	return errors.Join(err, bed.close(os.Getenv(KeepVariable) != ""))
 }
 
-func newBed(options Options) (*Bed, error) {
-	programs, err := built()
+func newBed(ctx context.Context, options Options) (*Bed, error) {
+	programs, modules, err := built(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func newBed(options Options) (*Bed, error) {
 			return nil, fmt.Errorf("test bed: making its folder: %w", err)
 		}
 	}
-	return &Bed{options: options, programs: programs, folder: folder}, nil
+	return &Bed{options: options, programs: programs, modules: modules, folder: folder}, nil
 }
 
 // run starts everything. What was started is there for close, also when it returns an error.

@@ -2,6 +2,7 @@ package testbed_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +15,8 @@ var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 
 func TestEveryDefinitionIsEstablished(t *testing.T) {
 	bed := testbed.Start(t, testbed.Options{Definitions: testbed.AllSets()})
-	list, err := client(t, bed.Admin()).Resource(definitions).List(t.Context(), metav1.ListOptions{})
+	admin := client(t, bed.Admin())
+	list, err := admin.Resource(definitions).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,4 +48,11 @@ func TestEveryDefinitionIsEstablished(t *testing.T) {
 			t.Errorf("set %s: there is no %s", set, name)
 		}
 	}
+
+	repository := object("source.toolkit.fluxcd.io/v1", "GitRepository", "default", "x")
+	repository.Object["spec"] = map[string]any{"url": "https://127.0.0.1/x", "interval": "1m", "brunch": "main"}
+	if err := admin.Apply(t.Context(), repository); err == nil || !strings.Contains(err.Error(), ".spec.brunch") {
+		t.Errorf("applying a field that the kind does not have: %v", err)
+	}
+	absent(t, admin, repository)
 }

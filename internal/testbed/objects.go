@@ -92,7 +92,7 @@ func name(object *unstructured.Unstructured) string {
 
 // installDefinitions applies the definitions of the bed's sets, and returns when the API server serves them.
 func (b *Bed) installDefinitions(ctx context.Context) error {
-	definitions, err := b.definitions(ctx)
+	definitions, err := b.definitions()
 	if err != nil || len(definitions) == 0 {
 		return err
 	}
@@ -140,7 +140,7 @@ func (c *Client) serves(definition *unstructured.Unstructured) error {
 }
 
 // definitions reads the definitions of the bed's sets.
-func (b *Bed) definitions(ctx context.Context) ([]*unstructured.Unstructured, error) {
+func (b *Bed) definitions() ([]*unstructured.Unstructured, error) {
 	sets := b.options.Definitions
 	if b.options.Flux {
 		sets = append([]Set{FluxSource, FluxKustomize}, sets...)
@@ -148,10 +148,5 @@ func (b *Bed) definitions(ctx context.Context) ([]*unstructured.Unstructured, er
 	if len(sets) == 0 {
 		return nil, nil
 	}
-	folders, err := moduleFolders(ctx, "GOPROXY=off")
-	if err != nil {
-		return nil, err
-	}
-	folders[""] = b.programs[helmDefinitions]
-	return readSets(folders, sets)
+	return readSets(b.modules, sets)
 }

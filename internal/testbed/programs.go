@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -162,20 +163,25 @@ func cacheFolder() (string, error) {
 	return filepath.Join(cache, "cluster-manager", "testbed"), nil
 }
 
-// built are the targets of all products by name, or the error that says how to build them.
-func built() (map[string]string, error) {
+// built are the targets of all products by name, and the folders of the modules with definitions; or the error that says
+// how to get them.
+func built(ctx context.Context) (targets, folders map[string]string, err error) {
 	all, err := places()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if slices.ContainsFunc(all, place.missing) {
-		return nil, errNotBuilt
+		return nil, nil, errNotBuilt
 	}
-	targets := map[string]string{}
+	if folders, err = moduleFolders(ctx, "GOPROXY=off"); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errNotBuilt, err)
+	}
+	targets = map[string]string{}
 	for _, one := range all {
 		targets[one.name] = one.target
 	}
-	return targets, nil
+	folders[""] = targets[helmDefinitions]
+	return targets, folders, nil
 }
 
 // errNotBuilt says the way out.

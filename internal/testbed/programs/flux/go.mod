@@ -1,3 +1,5 @@
+// To be tidied by "go mod tidy -e": a module that only tests of a dependency need cannot be had. The replacements are
+// those of the controllers' own releases, and versions in place of some that cannot be had.
 module github.com/clustermanager/cluster-manager/internal/testbed/programs/flux
 
 go 1.26.0
