@@ -132,8 +132,6 @@ func newForge(t *testing.T) (*localforge.Forge, string) {
 		t.Fatal(err)
 	}
 	edit(t, filepath.Join(tree, "clusters/wc3/cluster.yaml"), "oci://gsoci.azurecr.io/", "oci://127.0.0.1:1/")
-	// Kustomize drops the quotes before Flux substitutes, so that a number would be left, which a ConfigMap cannot hold.
-	edit(t, filepath.Join(tree, "clusters/wc3/quotas.yaml"), `"${gpu_quota:=4}"`, `"${gpu_quota:=4} per rack"`)
 	if err := forge.Import("research", "clusters", tree); err != nil {
 		t.Fatal(err)
 	}
