@@ -60,8 +60,19 @@ func (w *Workspace) Propose(ctx context.Context, forge Forge, proposal Proposal)
 		if err != nil {
 			return Outcome{Decision: preparation.Decision}, err
 		}
+		if proposal.Again != nil && preparation.Decision == DecisionReplace && w.moved(preparation) {
+			return Outcome{Decision: preparation.Decision}, fmt.Errorf("repository %s: branch %s: %w", w.repository.FullName(), proposal.Branch, partial.ErrStale)
+		}
 		return w.write(ctx, forge, proposal, preparation)
 	})
+}
+
+// moved says whether a branch is no longer where it was when what is staged was made beside it.
+func (w *Workspace) moved(preparation Preparation) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	looked, known := w.looked[preparation.Branch]
+	return known && looked != preparation.head
 }
 
 func (w *Workspace) write(ctx context.Context, forge Forge, proposal Proposal, preparation Preparation) (Outcome, error) {

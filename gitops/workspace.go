@@ -32,7 +32,9 @@ type Workspace struct {
 	remote     *partial.Remote
 	base, root partial.Hash
 
-	mutex    sync.Mutex
+	mutex sync.Mutex
+	// looked are the branches that Head was asked for, with where they were: what is staged may stand on them.
+	looked   map[string]partial.Hash
 	staged   clustermanager.FileSet
 	proposed edited
 }
@@ -67,6 +69,7 @@ func Open(ctx context.Context, options Options) (*Workspace, error) {
 		remote:     remote,
 		base:       base,
 		root:       commit.Tree,
+		looked:     map[string]partial.Hash{},
 		staged:     clustermanager.FileSet{},
 		proposed:   edited{root: commit.Tree},
 	}, nil
@@ -106,8 +109,14 @@ func (w *Workspace) Proposed() fs.FS {
 // Head is the tree of another branch, as FS is; nil where there is no such branch.
 func (w *Workspace) Head(ctx context.Context, branch string) (fs.FS, error) {
 	head, _, err := w.remote.Find(ctx, branch)
-	if err != nil || head.IsZero() {
+	if err != nil {
 		return nil, err
+	}
+	w.mutex.Lock()
+	w.looked[branch] = head
+	w.mutex.Unlock()
+	if head.IsZero() {
+		return nil, nil
 	}
 	if err := w.remote.FetchCommit(ctx, head); err != nil {
 		return nil, err
