@@ -27,7 +27,9 @@ type Message struct {
 	Files    []clustermanager.FileChange
 	Objects  []clustermanager.ObjectDiff
 	Proof    clustermanager.Proof
-	Target   clustermanager.Target
+	// Broken says that the tree does not build today.
+	Broken bool
+	Target clustermanager.Target
 	// LiveSteps are what the merge does not do, Warnings what a reviewer should know.
 	LiveSteps []string
 	Warnings  []string
@@ -108,8 +110,8 @@ func (m Message) applied() string {
 	switch {
 	case m.Target.Suspends():
 		return applies + " once it is resumed: it is suspended today."
-	case !m.Proof.Built:
-		return applies + ", as far as the tree builds."
+	case m.Broken:
+		return applies + " once the tree builds again: today it does not."
 	case m.Target.AppliedWithin() > 0:
 		return applies + ", within " + Interval(m.Target.AppliedWithin()) + " of the merge."
 	}

@@ -48,6 +48,8 @@ type Preparation struct {
 	Decision Decision
 	// PullRequest is the open one of the branch; nil where there is none.
 	PullRequest *clustermanager.PullRequest
+	// Foreign are the commits of others on a branch that is kept: what they change was neither planned nor proven here.
+	Foreign []clustermanager.BranchCommit
 
 	head partial.Hash
 }
@@ -120,7 +122,7 @@ func (w *Workspace) prepare(ctx context.Context, forge Forge, branch string) (Pr
 			branch, w.repository.FullName(), read.clash, read.clash)
 	}
 	preparation.head, preparation.PullRequest = read.head, read.open()
-	if preparation.Decision, err = w.decide(ctx, forge, branch, read); err != nil {
+	if preparation.Decision, preparation.Foreign, err = w.decide(ctx, forge, branch, read); err != nil {
 		return preparation, err
 	}
 	if preparation.Decision == DecisionKeep {
@@ -158,30 +160,30 @@ func (w *Workspace) read(ctx context.Context, forge Forge, branch string) (reads
 	return read, nil
 }
 
-func (w *Workspace) decide(ctx context.Context, forge Forge, branch string, read reads) (Decision, error) {
+func (w *Workspace) decide(ctx context.Context, forge Forge, branch string, read reads) (Decision, []clustermanager.BranchCommit, error) {
 	open := read.open()
 	switch {
 	case read.head.IsZero():
-		return DecisionCreate, nil
+		return DecisionCreate, nil, nil
 	case open == nil && read.history():
-		return DecisionReplace, nil
+		return DecisionReplace, nil, nil
 	}
 	commits, err := forge.Compare(ctx, w.repository.Branch, branch)
 	if err != nil {
-		return "", fmt.Errorf("repository %s: comparing branch %s with %s: %w", w.repository.FullName(), branch, w.repository.Branch, err)
+		return "", nil, fmt.Errorf("repository %s: comparing branch %s with %s: %w", w.repository.FullName(), branch, w.repository.Branch, err)
 	}
 	own, err := w.inspect(ctx, read.head, commits)
 	switch {
 	case err != nil:
-		return "", err
+		return "", nil, err
 	case (own.same || own.holds) && open != nil:
-		return DecisionKeep, nil
+		return DecisionKeep, own.foreign, nil
 	case len(own.foreign) > 0:
-		return "", w.refuseForeign(branch, open, own.foreign)
+		return "", nil, w.refuseForeign(branch, open, own.foreign)
 	case own.same:
-		return DecisionOpen, nil
+		return DecisionOpen, nil, nil
 	}
-	return DecisionReplace, nil
+	return DecisionReplace, nil, nil
 }
 
 func (w *Workspace) refuseForeign(branch string, open *clustermanager.PullRequest, foreign []clustermanager.BranchCommit) error {

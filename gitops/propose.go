@@ -37,6 +37,8 @@ type Outcome struct {
 	Decision Decision
 	// PullRequest is the open one; zero where there was nothing to propose.
 	PullRequest clustermanager.PullRequest
+	// Foreign are the commits of others on a branch that was kept.
+	Foreign []clustermanager.BranchCommit
 	// Commit is the branch's commit; "" where there was nothing to propose.
 	Commit string
 	// Pushed, Opened and Updated say what was written: the branch, a new pull request, an open one's title and body.
@@ -82,7 +84,7 @@ func (w *Workspace) write(ctx context.Context, forge Forge, proposal Proposal, p
 	case DecisionNothing:
 		return outcome, nil
 	case DecisionKeep:
-		outcome.PullRequest, outcome.Commit = *open, preparation.head.String()
+		outcome.PullRequest, outcome.Commit, outcome.Foreign = *open, preparation.head.String(), preparation.Foreign
 		return outcome, nil
 	case DecisionOpen:
 		outcome.Commit = preparation.head.String()

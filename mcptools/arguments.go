@@ -23,6 +23,8 @@ const (
 	// longestText is how many characters a text argument may have. No name or version of Kubernetes, Helm or a provider
 	// is nearly so long, and whatever an answer repeats stays short.
 	longestText = 256
+	// mostFaults is how many faults one answer names.
+	mostFaults = 10
 )
 
 // checkArguments holds raw arguments against a tool's input schema and returns them with whole numbers written as such.
@@ -52,13 +54,17 @@ func checkArguments(tool Tool, raw json.RawMessage) (json.RawMessage, error) {
 }
 
 func invalid(tool Tool, faults []string) error {
+	if more := len(faults) - mostFaults; more > 0 {
+		faults = append(faults[:mostFaults:mostFaults], fmt.Sprintf("and %d more", more))
+	}
 	return &clustermanager.InvalidArguments{Message: fmt.Sprintf("%s: %s", tool.Name, strings.Join(faults, "; "))}
 }
 
 func objectFaults(at string, object map[string]any, schema *jsonschema.Schema) []string {
 	var faults []string
 	for _, name := range slices.Sorted(slices.Values(schema.Required)) {
-		if _, given := object[name]; !given {
+		if value, given := object[name]; !given || value == "" {
+			delete(object, name)
 			faults = append(faults, fmt.Sprintf("argument %s is missing", join(at, name)))
 		}
 	}
@@ -165,7 +171,7 @@ func wholeNumber(number json.Number) (int64, bool) {
 }
 
 func stringFaults(at, value string, schema *jsonschema.Schema) []string {
-	if utf8.RuneCountInString(value) > longestText || strings.ContainsFunc(value, unicode.IsControl) {
+	if utf8.RuneCountInString(value) > longestText || strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return []string{fmt.Sprintf("argument %s is %s, which is longer than %d characters or not on one line", at, short(value), longestText)}
 	}
 	if len(schema.Enum) > 0 && !slices.Contains(schema.Enum, any(value)) {

@@ -64,6 +64,13 @@ func TestArgumentsAreHeldAgainstTheSchema(t *testing.T) {
 	}
 }
 
+func TestManyFaultsAreCounted(t *testing.T) {
+	_, err := checkArguments(tool(t, "create_node_pool"), json.RawMessage(`{"cluster":"","name":"gpu-l4","sizes":[`+strings.Repeat("1,", 500)+`1]}`))
+	if err == nil || !strings.Contains(err.Error(), "argument cluster is missing") || !strings.HasSuffix(err.Error(), "and 492 more") || len(err.Error()) > 600 {
+		t.Error(err)
+	}
+}
+
 func TestToolWithoutArgumentsTakesNone(t *testing.T) {
 	if _, err := checkArguments(tool(t, "get_info"), json.RawMessage(`{"x":1}`)); err == nil || !strings.Contains(err.Error(), `"x" is unknown (known: none)`) {
 		t.Error(err)

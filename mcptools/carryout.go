@@ -96,7 +96,7 @@ func (t *Tools) carryOut(ctx context.Context, call Call, change change, result c
 	for _, object := range render.Objects(change.plan, commit.target) {
 		result.Manifests = append(result.Manifests, object.Object)
 	}
-	result.Warnings = slices.Concat(result.Warnings, commit.warnings, commit.workspace.Warnings())
+	result.Warnings = slices.Concat(result.Warnings, commit.warnings, commit.workspace.Warnings(), commit.beside())
 	result.Commit, result.NextStep = commit.answer()
 	return result, nil
 }
@@ -221,6 +221,9 @@ func (p *proposal) prove(ctx context.Context) error {
 		Deadline: p.tools.budget(p.call).Deadline().Add(-proposeReserve),
 	})
 	p.warnings = append(p.warnings, p.proven.Warnings...)
+	if p.proven.Broken {
+		p.warnings = append(p.warnings, "the tree does not build today, so a merge has no effect until it does: "+p.proven.Proof.Note)
+	}
 	return err
 }
 
@@ -239,7 +242,7 @@ func (p *proposal) proposal() gitops.Proposal {
 		Subject:  path.Join(p.tools.options.Settings.Installation, p.change.subject),
 		Cluster:  clustermanager.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Name}.String(),
 		Releases: releases(p.change.plan), Files: p.workspace.Changes(false), Objects: p.proven.Objects, Proof: p.proven.Proof,
-		Target: p.target, Warnings: append(slices.Clone(p.change.plan.Warnings), p.warnings...),
+		Broken: p.proven.Broken, Target: p.target, Warnings: append(slices.Clone(p.change.plan.Warnings), p.warnings...),
 	}
 	name, email := p.user.Author()
 	return gitops.Proposal{
@@ -303,7 +306,7 @@ func (p *proposal) nextStep(changed bool) string {
 	case !changed:
 		return fmt.Sprintf("nothing to commit: %s at %s already holds these files", p.target.Repository.FullName(), p.target.Repository.Branch)
 	case p.change.dryRun && p.prepared.Decision == gitops.DecisionKeep:
-		return fmt.Sprintf("%s is open and says the same: without dryRun nothing is pushed", open.URL)
+		return fmt.Sprintf("%s is open and holds this: without dryRun nothing is pushed", open.URL)
 	case p.change.dryRun && open != nil:
 		return fmt.Sprintf("call again without dryRun to bring %s up to date as %s", open.URL, p.user.Login)
 	case p.change.dryRun:
@@ -312,13 +315,25 @@ func (p *proposal) nextStep(changed bool) string {
 	return fmt.Sprintf("review and merge %s; %s", p.outcome.PullRequest.URL, p.applied())
 }
 
+// beside names what others committed to an open pull request that is answered as it is.
+func (p *proposal) beside() []string {
+	foreign := slices.Concat(p.prepared.Foreign, p.outcome.Foreign)
+	if len(foreign) == 0 {
+		return nil
+	}
+	last := foreign[len(foreign)-1]
+	return []string{fmt.Sprintf("the branch holds %d commits of others too, the last %.7s by %s: commit.proof and commit.objects speak of this plan alone, so review theirs before the merge", len(foreign), last.SHA, last.Login)}
+}
+
 // applied says when Flux applies a merge, as far as that can be said.
 func (p *proposal) applied() string {
 	switch within := p.target.AppliedWithin(); {
 	case p.target.Suspends():
 		return "Flux applies it once it is resumed"
-	case !p.proven.Proof.Built:
-		return "Flux applies it as far as the tree builds: see commit.proof.note"
+	case p.proven.Broken:
+		return "Flux applies nothing until the tree builds again: see commit.proof.note"
+	case len(p.target.Warnings) > 0:
+		return "warnings say what Flux makes of the merge"
 	case within > 0:
 		return "Flux applies it within " + gitops.Interval(within)
 	}

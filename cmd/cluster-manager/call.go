@@ -87,11 +87,15 @@ func call(command *cobra.Command, tool string, options callOptions) error {
 		return err
 	}
 	result, err := callTool(command.Context(), tool, arguments, options, progressTo(command.ErrOrStderr()))
-	if err != nil {
+	// An answer is printed whatever goes wrong behind it.
+	if len(result.Texts) == 0 {
 		return err
 	}
 	if err := draw(command.OutOrStdout(), command.ErrOrStderr(), result); err != nil {
 		return fmt.Errorf("answer: printing: %w", err)
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(command.ErrOrStderr(), "cluster-manager: "+err.Error())
 	}
 	if status := statuses[result.Reason]; status != 0 {
 		return &exitError{status: status}

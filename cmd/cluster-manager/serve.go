@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -121,14 +122,20 @@ func routes(opened *installation, options serveOptions) http.Handler {
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
-// limited refuses larger bodies by their announced length, and cuts those off that announce none.
+// limited refuses larger bodies, whether their length is announced or not.
 func limited(handler http.Handler, limit int64) http.Handler {
 	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
-		if request.ContentLength > limit {
-			http.Error(writer, fmt.Sprintf("the request has %d bytes, more than the %d that --max-request-bytes allows", request.ContentLength, limit), http.StatusRequestEntityTooLarge)
+		body, err := io.ReadAll(http.MaxBytesReader(writer, request.Body, limit))
+		var larger *http.MaxBytesError
+		switch {
+		case errors.As(err, &larger):
+			http.Error(writer, fmt.Sprintf("the request's body is larger than the %d bytes that --max-request-bytes allows", limit), http.StatusRequestEntityTooLarge)
+			return
+		case err != nil:
+			http.Error(writer, "the request's body could not be read", http.StatusBadRequest)
 			return
 		}
-		request.Body = http.MaxBytesReader(writer, request.Body, limit)
+		request.Body = io.NopCloser(bytes.NewReader(body))
 		handler.ServeHTTP(writer, request)
 	})
 }

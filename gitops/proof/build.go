@@ -62,6 +62,10 @@ func run(ctx context.Context, t *tree, post substitution) (outcome, error) {
 		if cause := context.Cause(ctx); cause != nil && errors.Is(built.fault, cause) {
 			return outcome{}, cause
 		}
+		var limit *tooLarge
+		if errors.As(built.fault, &limit) {
+			return outcome{}, limit
+		}
 		return built, nil
 	case <-ctx.Done():
 		return outcome{}, context.Cause(ctx)
@@ -98,15 +102,24 @@ func inMemory(t *tree) (filesys.FileSystem, error) {
 	fsys := filesys.MakeFsInMemory()
 	for dir := range t.folders {
 		if err := fsys.MkdirAll(path.Join("/", dir)); err != nil {
-			return nil, fmt.Errorf("%s: %w", dir, err)
+			return nil, unusual(dir, err)
 		}
 	}
 	for name, content := range t.files {
 		if err := fsys.WriteFile(path.Join("/", name), content); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, unusual(name, err)
 		}
 	}
 	return fsys, nil
+}
+
+// unusual tells a name that the file system in memory does not take, though a disk would, from other faults: it is this
+// check's limit, and no fault of the tree.
+func unusual(name string, err error) error {
+	if strings.Contains(err.Error(), "illegal name") {
+		return &tooLarge{fmt.Sprintf("%q has a name that this check cannot hold", name)}
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // kustomizeBuild runs kustomize with the options of Flux's own build: files outside the folder may be loaded, no

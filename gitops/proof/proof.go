@@ -48,6 +48,8 @@ type Result struct {
 	Objects []clustermanager.ObjectDiff
 	// Built is the proposed tree as far as it was built, in the order in which kustomize gives it.
 	Built []*unstructured.Unstructured
+	// Broken says that the tree does not build, today or with the proposal: Flux applies nothing of a merge until it does.
+	Broken bool
 	// Warnings name built objects that differ from the composed ones.
 	Warnings []string
 }

@@ -29,7 +29,9 @@ func (p *prover) judge(ctx context.Context, before, after side) (Result, error) 
 	case after.fault != nil && doubts != "":
 		return p.alone(ctx, doubts+". The rest of the tree does not build without them: "+words(before.fault))
 	case after.fault != nil && words(after.fault) == words(before.fault):
-		return p.alone(ctx, "the tree does not build today: "+words(before.fault))
+		result, err := p.alone(ctx, "the tree does not build today: "+words(before.fault))
+		result.Broken = true
+		return result, err
 	case after.fault != nil:
 		return Result{}, clustermanager.Refuse("%s: the tree does not build today (%s) and would not build after the merge (%s): mend it first",
 			p.owner(), words(before.fault), words(after.fault))

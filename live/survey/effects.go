@@ -29,8 +29,13 @@ func checkOwner(object *unstructured.Unstructured) error {
 }
 
 // effects are the warnings of a target that would take a merge, but not as one expects.
-func effects(target clustermanager.Target, source *unstructured.Unstructured) []string {
+func effects(target clustermanager.Target, owner, source *unstructured.Unstructured) []string {
 	var warnings []string
+	for _, object := range []*unstructured.Unstructured{owner, source} {
+		if object.GetDeletionTimestamp() != nil {
+			warnings = append(warnings, clustermanager.ReferenceTo(object).String()+" is being deleted: a merge has no effect once it is gone")
+		}
+	}
 	if target.Suspended {
 		warnings = append(warnings, "Kustomization "+target.Kustomization.String()+" is suspended: a merge has no effect until it is resumed")
 	}

@@ -23,7 +23,7 @@ var hostName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
 // webPorts are the ports that an HTTP URL need not name.
 var webPorts = map[string]string{"https": "443", "http": "80"}
 
-var errNoURL = errors.New("it is no URL of a repository")
+var errNoURL = errors.New("it is no URL of a repository: correct the URL")
 
 // gitURL is a repository's URL in its parts.
 type gitURL struct {
@@ -65,11 +65,11 @@ func parseGitURL(address string) (gitURL, error) {
 		return gitURL{}, errNoURL
 	}
 	if parsed.RawQuery != "" || parsed.Fragment != "" {
-		return gitURL{}, errors.New("it has a query or a fragment, and a repository's URL has none")
+		return gitURL{}, errors.New("it has a query or a fragment, and a repository's URL has none: correct the URL")
 	}
 	defaultPort, isWeb := webPorts[scheme]
 	if !isWeb && scheme != "ssh" {
-		return gitURL{}, errors.New("its scheme is neither https nor ssh")
+		return gitURL{}, errors.New("its scheme is neither https nor ssh: correct the URL")
 	}
 	made := gitURL{scheme: scheme, host: strings.ToLower(parsed.Hostname())}
 	switch port := parsed.Port(); {
@@ -118,12 +118,12 @@ func isHost(name string) bool {
 func repositoryPath(raw string) ([]string, error) {
 	elements := strings.Split(strings.TrimSuffix(strings.Trim(raw, "/"), ".git"), "/")
 	if len(elements) < 2 {
-		return nil, errors.New("its path is no owner/name")
+		return nil, errors.New("its path is no owner/name: correct the URL")
 	}
 	if slices.ContainsFunc(elements, func(element string) bool {
 		return !urlSegment.MatchString(element) || strings.Trim(element, ".") == ""
 	}) {
-		return nil, errors.New("its path holds an element that no owner or repository can be called")
+		return nil, errors.New("its path holds an element that no owner or repository can be called: correct the URL")
 	}
 	return elements, nil
 }

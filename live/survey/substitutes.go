@@ -3,14 +3,19 @@ package survey
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
+
+// unreadable ends the reason of a source that only the caller cannot read.
+const unreadable = ": you may not read it"
 
 // substitute reads what postBuild.substituteFrom names into the target's Variables, as Flux layers them: a later source
 // above an earlier one. What the caller may not read, and a source that should be there and is not, is named in
@@ -33,8 +38,12 @@ func (r *Reader) substitute(ctx context.Context, namespace string, target *clust
 	target.Variables = map[string]clustermanager.Secret{}
 	for index := range sources {
 		maps.Copy(target.Variables, read[index])
-		if unread[index] != "" {
-			target.UnreadSubstitutes = append(target.UnreadSubstitutes, unread[index])
+		if unread[index] == "" {
+			continue
+		}
+		target.UnreadSubstitutes = append(target.UnreadSubstitutes, unread[index])
+		if !strings.HasSuffix(unread[index], unreadable) {
+			target.Warnings = append(target.Warnings, fmt.Sprintf("Kustomization %s: postBuild.substituteFrom names %s: a merge has no effect until that is mended", target.Kustomization, unread[index]))
 		}
 	}
 	return ctx.Err()
@@ -58,7 +67,7 @@ func (r *Reader) substitutesOf(ctx context.Context, namespace string, source map
 	case apierrors.IsNotFound(err):
 		return nil, kind + " " + name + ": it does not exist"
 	case apierrors.IsForbidden(err):
-		return nil, kind + " " + name + ": you may not read it"
+		return nil, kind + " " + name + unreadable
 	case err != nil:
 		return nil, kind + " " + name + ": " + err.Error()
 	}

@@ -49,7 +49,7 @@ func (r *Reader) Target(ctx context.Context, cluster clustermanager.Cluster) (cl
 	if err := checkOwner(object); err != nil {
 		return clustermanager.Target{}, err
 	}
-	target.Warnings = effects(target, source)
+	target.Warnings = effects(target, object, source)
 	return target, r.substitute(ctx, owner.Namespace, &target)
 }
 
