@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -167,7 +168,7 @@ func proposePeer(b *testing.B, forge *measuredForge, link *bench.Link, sparse bo
 	return proposing(name, forge, link, func(b *testing.B) (measuredCall, error) {
 		pools++
 		command := exec.CommandContext(context.WithoutCancel(b.Context()), "sh", "-c", peerScript)
-		command.Env = append(environment, "BRANCH=peer-"+strconv.Itoa(pools))
+		command.Env = append(slices.Clone(environment), "BRANCH=peer-"+strconv.Itoa(pools))
 		start := time.Now()
 		usage, err := meter.Run(command)
 		return measuredCall{Git: time.Since(start), CPU: usage.CPU, Peak: usage.Peak}, err

@@ -43,6 +43,8 @@ type measuredForge struct {
 	git, api  atomic.Int64
 	fetched   atomic.Int64
 	directory string
+	// pools counts the pools that were asked for, so that each has a name and a branch of its own.
+	pools atomic.Int64
 }
 
 func newMeasuredForge(tb testing.TB, options repos.Options) *measuredForge {
@@ -151,12 +153,12 @@ type measuredProcess struct {
 	results *json.Decoder
 	// temporary is its folder for temporary files.
 	temporary string
-	pools     int
+	forge     *measuredForge
 }
 
 func startMeasured(tb testing.TB, forge *measuredForge, link *bench.Link) *measuredProcess {
 	tb.Helper()
-	process := &measuredProcess{temporary: tb.TempDir()}
+	process := &measuredProcess{temporary: tb.TempDir(), forge: forge}
 	command := exec.CommandContext(context.WithoutCancel(tb.Context()), "measured", sealedSnapshot(tb, forge.directory), link.Address)
 	command.Env = append(os.Environ(), "TMPDIR="+process.temporary)
 	command.Stderr = os.Stderr
@@ -183,8 +185,7 @@ func startMeasured(tb testing.TB, forge *measuredForge, link *bench.Link) *measu
 
 // call proposes a pool of a new name.
 func (p *measuredProcess) call(order measuredOrder) (measuredCall, error) {
-	p.pools++
-	order.Pool = fmt.Sprintf("gpu-%04d", p.pools)
+	order.Pool = fmt.Sprintf("gpu-%04d", p.forge.pools.Add(1))
 	var call measuredCall
 	if err := p.orders.Encode(order); err != nil {
 		return call, err

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,27 +36,32 @@ func run(arguments []string, input io.Reader) error {
 	if len(read.names) == 0 {
 		return errors.New("the input has no results")
 	}
-	name := arguments[0]
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+	folder, name := filepath.Split(arguments[0])
+	if err := os.MkdirAll(filepath.Clean(folder), 0o750); err != nil { //nolint:gosec // the folder is the one that was asked for
 		return err
 	}
-	if err := os.WriteFile(name+".txt", []byte(read.text.String()), 0o644); err != nil {
+	root, err := os.OpenRoot(filepath.Clean(folder))
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(name+".md", []byte(markdown(read, filepath.Base(name), machine(read))), 0o644)
+	defer func() { _ = root.Close() }()
+	return errors.Join(
+		root.WriteFile(name+".txt", []byte(read.text.String()), 0o600),
+		root.WriteFile(name+".md", []byte(markdown(read, name, machine(read))), 0o600))
 }
 
 // machine says what was measured on.
 func machine(read *results) string {
-	version := func(command string, arguments ...string) string {
-		output, err := exec.Command(command, arguments...).Output()
+	version := func(command *exec.Cmd) string {
+		output, err := command.Output()
 		if err != nil {
 			return "unknown"
 		}
 		return strings.TrimSpace(string(output))
 	}
+	ctx := context.Background()
 	return fmt.Sprintf("%s, %d cores, %s/%s, %s, %s, commit %s", read.settings["cpu"], runtime.NumCPU(), read.settings["goos"], read.settings["goarch"],
-		runtime.Version(), version("git", "--version"), version("git", "describe", "--always", "--dirty"))
+		runtime.Version(), version(exec.CommandContext(ctx, "git", "--version")), version(exec.CommandContext(ctx, "git", "describe", "--always", "--dirty")))
 }
 
 // markdown is the whole page.
