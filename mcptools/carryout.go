@@ -44,6 +44,8 @@ type change struct {
 	names   []string
 	scope   string
 	summary string
+	// changes is the summary where the base holds the objects already.
+	changes string
 	subject string
 	survey  clustermanager.Survey
 	plan    clustermanager.Plan
@@ -238,7 +240,7 @@ func withoutSecrets(objects []*unstructured.Unstructured) []*unstructured.Unstru
 func (p *proposal) proposal() gitops.Proposal {
 	cluster := p.change.survey.Cluster
 	message := gitops.Message{
-		Tool: p.change.tool, Login: p.user.Login, Scope: p.change.scope, Summary: p.change.summary,
+		Tool: p.change.tool, Login: p.user.Login, Scope: p.change.scope, Summary: p.summary(),
 		Subject:  path.Join(p.tools.options.Settings.Installation, p.change.subject),
 		Cluster:  clustermanager.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Name}.String(),
 		Releases: releases(p.change.plan), Files: p.workspace.Changes(false), Objects: p.proven.Objects, Proof: p.proven.Proof,
@@ -259,6 +261,16 @@ func (p *proposal) again(ctx context.Context) error {
 		return err
 	}
 	return p.prove(ctx)
+}
+
+// summary tells a new object from one that the base holds and the proposal changes.
+func (p *proposal) summary() string {
+	for _, object := range p.proven.Objects {
+		if object.Action == clustermanager.DiffChange && object.Kind == "HelmRelease" {
+			return p.change.changes
+		}
+	}
+	return p.change.summary
 }
 
 // releases reads the chart and version of each HelmRelease off its OCIRepository.

@@ -11,7 +11,7 @@ import (
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
-const createNodePoolDescription = `Create a GPU node pool of a cluster, or update the pool of that name: the release of the gpu-node-pool chart with the Kubernetes version and machine image of the cluster's release, its registry settings, and registry credentials in a Secret of its own.
+const createNodePoolDescription = `Create a GPU node pool of a cluster, or change the pool of that name to what the arguments say (an option that is left out goes back to its default; dryRun shows what changes): the release of the gpu-node-pool chart with the Kubernetes version and machine image of the cluster's release, its registry settings, and registry credentials in a Secret of its own.
 mode commit renders the files of the cluster's cluster-manager/ directory, seals the Secret, proves that Flux builds the tree, and opens one pull request as the caller; a re-run with the same arguments answers that pull request. dryRun shows every file, the objects that change and the manifests, and writes nothing.
 zones pins the nodes to zones of the cluster's node subnets. prewarm is for the installation's own cluster only. The answer's sizes name each machine, what it leaves a workload, and its list price.`
 
@@ -24,8 +24,8 @@ func (t *Tools) createNodePool() (Tool, error) {
 		"accelerator": all(withEnum(catalog.AcceleratorNames()...), withDefault(strconv.Quote(clustermanager.DefaultAccelerator))),
 		"maxGpus": all(func(schema *jsonschema.Schema) { schema.Minimum = jsonschema.Ptr(1.0) },
 			withDefault(strconv.Itoa(clustermanager.DefaultMaxGPUs))),
-		"serving": withDefault("true"),
-		"mode":    withDefault(strconv.Quote(string(clustermanager.ModeApply))),
+		"serving": all(withDefault("true"), withNote("this build composes the pool alone: give false")),
+		"mode":    all(withDefault(strconv.Quote(string(clustermanager.ModeApply))), withNote("this build takes commit alone")),
 		"prewarm": withDefault("false"),
 		"dryRun":  withDefault("false"),
 	}, t.handleCreateNodePool)
@@ -67,7 +67,7 @@ func (t *Tools) handleCreateNodePool(ctx context.Context, call Call, request clu
 	return t.carryOut(ctx, call, change{
 		tool: "create_node_pool", mode: request.Mode, dryRun: request.DryRun,
 		verb: "add", names: []string{survey.Cluster.Name, request.Name},
-		scope: survey.Cluster.Name, summary: "add GPU node pool " + request.Name,
+		scope: survey.Cluster.Name, summary: "add GPU node pool " + request.Name, changes: "change GPU node pool " + request.Name,
 		subject: survey.Cluster.Name + "/" + request.Name,
 		survey:  survey, plan: pool.Plan,
 	}, result)
