@@ -324,7 +324,7 @@ func (p *proposal) nextStep(changed bool) string {
 	case p.change.dryRun:
 		return fmt.Sprintf("call again without dryRun to open the pull request as %s", p.user.Login)
 	}
-	return fmt.Sprintf("review and merge %s; %s", p.outcome.PullRequest.URL, p.applied())
+	return fmt.Sprintf("%sreview and merge %s; %s", p.done(), p.outcome.PullRequest.URL, p.applied())
 }
 
 // beside names what others committed to an open pull request that is answered as it is.
@@ -335,6 +335,17 @@ func (p *proposal) beside() []string {
 	}
 	last := foreign[len(foreign)-1]
 	return []string{fmt.Sprintf("the branch holds %d commits of others too, the last %.7s by %s: commit.proof and commit.objects speak of this plan alone, so review theirs before the merge", len(foreign), last.SHA, last.Login)}
+}
+
+// done says what a call did to a pull request that was open already.
+func (p *proposal) done() string {
+	switch {
+	case p.outcome.Opened:
+		return ""
+	case p.outcome.Pushed || p.outcome.Updated:
+		return "the open pull request was brought up to date: "
+	}
+	return "it is open already, nothing was pushed: "
 }
 
 // applied says when Flux applies a merge, as far as that can be said.

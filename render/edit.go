@@ -60,10 +60,10 @@ func (l *resourceList) removal(position int) (from, to int, err error) {
 		return 0, 0, err
 	}
 	switch {
-	case position+1 < len(items):
-		to = l.offset(items[position+1])
 	case position > 0:
 		from, err = l.end(items[position-1])
+	case len(items) > 1:
+		to = l.offset(items[1])
 	}
 	if strings.Contains(strings.Join(l.lines, "")[from-l.start:to-l.start], "#") {
 		return 0, 0, l.refuse("a comment stands beside the entry %q", item.Value)

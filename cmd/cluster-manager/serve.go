@@ -83,7 +83,7 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 		return fmt.Errorf("listener %s: opening: %w", options.listen, err)
 	}
 	endpoint := "http://" + listener.Addr().String() + options.path
-	log.Info("serving a snapshot; every request runs as its caller", "endpoint", endpoint, "snapshot", options.snapshot, "caller", opened.offline.Caller.Email)
+	log.Info("serving a snapshot; every request runs as its caller", "endpoint", endpoint, "snapshot", options.snapshot, "caller", opened.offline.Caller.Email, "forge", opened.addresses.APIURL())
 	if started != nil {
 		started(opened, endpoint)
 	}
