@@ -1,3 +1,4 @@
+//nolint:bodyclose // the answers are read to their end and closed by the helper that asks
 package localforge_test
 
 import (
