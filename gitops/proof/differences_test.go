@@ -36,6 +36,16 @@ func differenceScenarios() map[string]scenario {
 			},
 			refused: []string{"does not reach ConfigMap org-acme/gpu:", "clusters/wc1/cluster-manager/kustomization.yaml does not list its files"},
 		},
+		"a patch takes it out": {
+			before: fleet, after: fleet.with(pool),
+			change: func(in *Input) {
+				in.Target.Spec = spec(map[string]any{"patches": []any{map[string]any{
+					"patch":  "$patch: delete\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: gpu\n",
+					"target": map[string]any{"kind": "ConfigMap", "name": "gpu"},
+				}}})
+			},
+			refused: []string{"does not reach ConfigMap org-acme/gpu: its files are listed, so a patch of spec.patches"},
+		},
 		"a sealed Secret that is not listed": {
 			before: fleet, after: fleet.with(pool).with(files{"clusters/wc1/cluster-manager/gpu-secret.enc.yaml": "apiVersion: v1\nkind: Secret\nmetadata:\n  name: gpu\n  namespace: org-acme\nstringData:\n  a: ENC[x]\nsops: {}\n"}),
 			refused: []string{"does not reach Secret org-acme/gpu"},

@@ -69,6 +69,12 @@ func (p *prover) listed() error {
 	return nil
 }
 
+// leftAlone are the annotations that make Flux's kustomize-controller skip an object, as its documentation has them.
+var leftAlone = []struct{ key, value string }{
+	{"kustomize.toolkit.fluxcd.io/reconcile", "disabled"},
+	{"kustomize.toolkit.fluxcd.io/ssa", "Ignore"},
+}
+
 // differences warns of built objects that are not what was composed. Labels and annotations that the build adds are
 // fine.
 func (p *prover) differences(after side) []string {
@@ -79,6 +85,11 @@ func (p *prover) differences(after side) []string {
 		if now, ok := built[id.Identity()]; ok {
 			if paths := leaves("", composed.Object, now.Object); len(paths) > 0 {
 				warnings = append(warnings, fmt.Sprintf("%s is built other than it was composed, at %s", id, list(paths)))
+			}
+			for _, annotation := range leftAlone {
+				if now.GetAnnotations()[annotation.key] == annotation.value {
+					warnings = append(warnings, fmt.Sprintf("%s gets the annotation %s: %s from the tree around it, so Flux leaves it alone: a merge has no effect on it", id, annotation.key, annotation.value))
+				}
 			}
 		}
 	}

@@ -215,11 +215,31 @@ func (p *prover) missing() string {
 	root, directory := path.Clean(p.target().Path), p.target().Directory()
 	for _, step := range []struct{ dir, entry string }{{root, path.Base(directory)}, {directory, "its files"}} {
 		name, k, err := readKustomization(p.proposed, step.dir)
-		if err == nil && k != nil && (step.dir == directory || !lists(k, step.entry)) {
+		if err != nil || k == nil {
+			continue
+		}
+		if step.dir != directory && !lists(k, step.entry) || step.dir == directory && !p.listsStaged(k) {
 			return fmt.Sprintf("%s does not list %s, add it there", name, step.entry)
+		}
+		if step.dir == directory {
+			return "its files are listed, so a patch of spec.patches or of a kustomization takes it out: change that patch"
 		}
 	}
 	return "no kustomization under " + root + " lists " + directory + ", add it to one"
+}
+
+// listsStaged says whether the directory's kustomization lists every file that the proposal writes into it.
+func (p *prover) listsStaged(k *types.Kustomization) bool {
+	for _, staged := range p.in.Staged {
+		base := path.Base(staged)
+		if path.Dir(staged) != p.target().Directory() || slices.Contains(konfig.RecognizedKustomizationFileNames(), base) {
+			continue
+		}
+		if at, _, err := p.proposed.at(staged); err == nil && at == file && !lists(k, base) {
+			return false
+		}
+	}
+	return true
 }
 
 // readKustomization reads the first kustomization file of a folder; nil: there is none.

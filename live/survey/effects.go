@@ -1,8 +1,10 @@
 package survey
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -13,6 +15,9 @@ import (
 var ours = []string{
 	clustermanager.LabelManagedBy, clustermanager.LabelChart, clustermanager.LabelCluster, clustermanager.LabelNodePool,
 }
+
+// fluxAnnotations begin the annotations that tell Flux how to treat an object.
+const fluxAnnotations = "kustomize.toolkit.fluxcd.io/"
 
 // checkOwner refuses a Kustomization that would make other objects of the files, or apply them elsewhere.
 func checkOwner(object *unstructured.Unstructured) error {
@@ -42,6 +47,11 @@ func effects(target clustermanager.Target, owner, source *unstructured.Unstructu
 	reference := clustermanager.ReferenceTo(source).String()
 	if target.Repository.Suspended {
 		warnings = append(warnings, reference+" is suspended: a merge has no effect until it is resumed")
+	}
+	for key, value := range mapAt(target.Spec, "commonMetadata", "annotations") {
+		if strings.HasPrefix(key, fluxAnnotations) && (value == "disabled" || value == "Ignore") {
+			warnings = append(warnings, fmt.Sprintf("Kustomization %s sets the annotation %s: %v on everything, so Flux leaves it alone: a merge has no effect", target.Kustomization, key, value))
+		}
 	}
 	if mapAt(source.Object, "spec", "verify") != nil {
 		warnings = append(warnings, reference+" verifies signatures (spec.verify): Flux takes the merge only when a key that it trusts has signed it")

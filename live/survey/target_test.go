@@ -237,6 +237,7 @@ func TestOwnersThatTreatAMergeOtherwise(t *testing.T) {
 		"another API server": {"  prune: true\n", "  prune: true\n  kubeConfig: {secretRef: {name: other}}\n", "it applies to another API server", ""},
 		"our label":          {"  prune: true\n", "  prune: true\n  commonMetadata: {labels: {giantswarm.io/cluster: other}}\n", "sets the label giantswarm.io/cluster", ""},
 		"a label of theirs":  {"  prune: true\n", "  prune: true\n  commonMetadata: {labels: {team: a}}\n", "", ""},
+		"left alone":         {"  prune: true\n", "  prune: true\n  commonMetadata: {annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}}\n", "", "so Flux leaves it alone"},
 		"suspended":          {"  prune: true\n", "  prune: true\n  suspend: true\n", "", "is suspended: a merge has no effect until it is resumed"},
 		"suspended source":   {"  ignore: |\n    /docs\n", "  suspend: true\n", "", "is suspended: a merge has no effect until it is resumed"},
 		"signatures":         {"  ignore: |\n    /docs\n", "  verify: {mode: HEAD, secretRef: {name: keys}}\n", "", "verifies signatures (spec.verify)"},
