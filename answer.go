@@ -27,11 +27,6 @@ type WriteResult struct {
 	NextStep    string           `json:"nextStep,omitempty"`
 }
 
-// Component is what a call knows of the GPU operator or of serving; an empty status: not asked for in this call.
-type Component struct {
-	Status string `json:"status"`
-}
-
 // InstanceSize is a size of a pool: the machine as the provider lists it, what it leaves a predictor, and its price.
 type InstanceSize struct {
 	InstanceType string `json:"instanceType"`

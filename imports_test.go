@@ -66,14 +66,14 @@ var (
 //
 // Beside the libraries that a room is for, three rows have what those make necessary: cmd the flags behind cobra's
 // commands (pflag) and whether its output is a terminal (x/term), mcptools the JSON schemas of its tools
-// (jsonschema-go), gitops/proof what Flux leaves out of a tree (sourceignore).
+// (jsonschema-go), render/compose the check of a cluster's values (jsonschema), gitops/proof what Flux leaves out of a tree (sourceignore).
 var rooms = []room{
 	{folder: ".", never: impure},
 	{folder: "cmd", ours: []string{"..."}, others: []string{"github.com/spf13/cobra/...", "github.com/spf13/pflag", "golang.org/x/term", "go.opentelemetry.io/otel/..."}},
 	{folder: "mcptools", ours: []string{"..."}, others: []string{mcpGo, "github.com/google/jsonschema-go/jsonschema"}, onlyIn: map[string][]string{mcpGo: {"server.go", "client.go"}}},
 
 	{folder: "render", ours: []string{"."}, others: []string{kustomizeAPI, kyaml}, never: network},
-	{folder: "render/compose", ours: []string{".", "render/catalog"}, never: impure},
+	{folder: "render/compose", ours: []string{".", "render/catalog"}, others: []string{"github.com/santhosh-tekuri/jsonschema/v6/..."}, never: impure},
 	{folder: "render/catalog", ours: []string{"."}, never: impure},
 
 	{folder: "gitops", ours: []string{"."}},
@@ -99,12 +99,12 @@ var rooms = []room{
 
 	{folder: "internal/bench"},
 	{folder: "internal/identity", ours: []string{"."}, others: []string{"github.com/coreos/go-oidc/v3/..."}},
-	{folder: "internal/charts", ours: []string{"."}, others: []string{"oras.land/oras-go/v2/...", "github.com/google/go-containerregistry/..."}},
+	{folder: "internal/charts", ours: []string{"."}, others: []string{"github.com/google/go-containerregistry/..."}},
 	{folder: "internal/telemetry", ours: []string{"."}, others: []string{"go.opentelemetry.io/otel/..."}},
 	{folder: "internal/offline", ours: []string{"."}, others: []string{clientGo, apimachinery}},
 	{folder: "internal/githubapi"},
 	{folder: "internal/localforge", ours: []string{"."}, others: []string{goGitHub, "github.com/yuin/goldmark/..."}},
-	{folder: "internal/testbed", ours: []string{"..."}, others: []string{clientGo, apimachinery, "k8s.io/api/..."}},
+	{folder: "internal/testbed", ours: []string{"..."}, others: []string{clientGo, apimachinery, "k8s.io/api/...", "github.com/google/go-containerregistry/..."}},
 }
 
 // skipped are folders that are no part of the product; programs are modules of their own.

@@ -21,6 +21,12 @@ type Survey struct {
 	Network Reading[Network] `json:"network"`
 	// Pools are the cluster's pool releases, sorted by name.
 	Pools Reading[[]PoolRelease] `json:"pools"`
+	// Nodes are the target's nodes, sorted by name.
+	Nodes Reading[[]Node] `json:"nodes,omitzero"`
+	// GPUOperator is what runs GPU nodes on the target, and who put it there.
+	GPUOperator Component `json:"gpuOperator,omitzero"`
+	// Serving is what model serving is decided from; not read where serving is not asked for.
+	Serving ServingSurvey `json:"serving,omitzero"`
 	// Live are the objects on the installation under the names that the call would write. One that could not be read
 	// has the reason; one that does not exist is known and nil.
 	Live map[string]Reading[*LiveObject] `json:"live"`
@@ -79,6 +85,12 @@ type PoolRelease struct {
 	Name  string `json:"name"`
 	Pool  string `json:"pool"`
 	Owned bool   `json:"owned"`
+	// Accelerator and Sizes are the release's values pool.accelerator and pool.sizes; no sizes: the chart's default.
+	Accelerator string   `json:"accelerator,omitempty"`
+	Sizes       []string `json:"sizes,omitempty"`
+	// Zones are the release's value pool.zones.
+	Zones    []string `json:"zones,omitempty"`
+	Deleting bool     `json:"deleting,omitempty"`
 }
 
 // LiveObject is what is known of an object on the installation for the ownership guard.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/live/session"
 	"github.com/clustermanager/cluster-manager/live/survey"
 )
 
@@ -66,5 +67,18 @@ func (t *Tools) reader(call Call) (*survey.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return survey.New(survey.Client{Dynamic: client.Dynamic, Discovery: client.Discovery, Metadata: client.Metadata}, survey.Options{Settings: t.options.Settings, Now: call.Now, Resolve: t.options.Resolve}), nil
+	return survey.New(surveyClient(client), survey.Options{
+		Settings: t.options.Settings, Now: call.Now, Resolve: t.options.Resolve, Charts: t.options.Charts,
+		Workload: func(cluster clustermanager.Cluster, endpoint clustermanager.Endpoint) (survey.Client, error) {
+			client, err := t.options.Sessions.Workload(call.Caller, cluster, endpoint)
+			if err != nil {
+				return survey.Client{}, err
+			}
+			return surveyClient(client), nil
+		},
+	}), nil
+}
+
+func surveyClient(client *session.Client) survey.Client {
+	return survey.Client{Dynamic: client.Dynamic, Discovery: client.Discovery, Metadata: client.Metadata}
 }

@@ -16,6 +16,7 @@ import (
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/live/session"
+	"github.com/clustermanager/cluster-manager/live/survey"
 )
 
 // Options are what the tools need besides their arguments.
@@ -23,8 +24,10 @@ type Options struct {
 	// Version is the build's version.
 	Version  string
 	Settings clustermanager.Settings
-	// Sessions makes a caller's clients of the installation.
+	// Sessions makes a caller's clients of the installation and of workload clusters.
 	Sessions *session.Sessions
+	// Charts reads charts from the registry; nil: none is read.
+	Charts survey.Charts
 	// Resolve tells which repository a GitRepository's URL means.
 	Resolve func(url string) (clustermanager.GitRepository, error)
 	// Transport carries git's and GitHub's requests; nil is http.DefaultTransport.

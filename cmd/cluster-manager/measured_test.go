@@ -249,7 +249,7 @@ func measure(ctx context.Context, snapshot, address string, input io.Reader, out
 	caller.GitHub = &clustermanager.GitHubIdentity{Login: "jane", Token: clustermanager.NewSecret(measuredToken)}
 	transport := &http.Transport{DialContext: (&net.Dialer{}).DialContext}
 	tools, err := mcptools.New(mcptools.Options{
-		Version: version, Settings: opened.Settings, Sessions: session.New(opened.Config()), Transport: transport, Now: time.Now,
+		Version: version, Settings: opened.Settings, Sessions: session.New(opened.Config(), opened.Route), Transport: transport, Now: time.Now,
 		Resolve: func(url string) (clustermanager.GitRepository, error) {
 			host, owner, name, err := survey.ParseGitURL(url)
 			return clustermanager.GitRepository{

@@ -90,7 +90,7 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 		server.Host = options.through(server.Host)
 	}
 	opened.tools, err = mcptools.New(mcptools.Options{
-		Version: version, Settings: opened.offline.Settings, Sessions: session.New(server),
+		Version: version, Settings: opened.offline.Settings, Sessions: session.New(server, opened.offline.Route),
 		Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return opened.offline.Caller, nil },
 		CommitOffered: opened.offline.Caller.GitHub != nil,

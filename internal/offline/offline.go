@@ -135,6 +135,11 @@ func (i *Installation) ClusterConfig(name string) (*rest.Config, error) {
 	return &rest.Config{Host: i.address + clustersPath + name}, nil
 }
 
+// Route reaches a workload cluster in the snapshot's folder of its name, whatever endpoint its kubeconfig names.
+func (i *Installation) Route(cluster clustermanager.Cluster, _ clustermanager.Endpoint) (*rest.Config, error) {
+	return i.ClusterConfig(cluster.Name)
+}
+
 // Repositories is the folder that holds the repositories as <owner>/<name> trees. It need not exist.
 func (i *Installation) Repositories() string { return i.repositories }
 

@@ -120,7 +120,9 @@ caller:
 	installation := open(t, offline.Options{Dir: folder})
 	want := clustermanager.Settings{
 		Installation: "gazelle", TenantServiceAccount: "robot", IssuerURL: "https://dex.acme.example.io",
-		ClientID: "dex-k8s-authenticator", BranchPrefix: "bot", CommitBudget: 4 * time.Second,
+		ClientID: "dex-k8s-authenticator", BranchPrefix: "bot", CommitBudget: 4 * time.Second, ApplyBudget: 8 * time.Second,
+		ModelManagerNamespace: "agent-platform", ServingNamespace: "model-serving", ServingCacheClaim: "hf-cache",
+		ModelsCertificateIssuer: "letsencrypt-giantswarm",
 		GitHosts: map[string]string{
 			"github.com": "https://api.github.com", "ssh.github.com": "https://api.github.com",
 			"ghe.example.com": "https://ghe.example.com/api/v3",

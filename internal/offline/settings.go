@@ -44,16 +44,22 @@ type flag struct {
 
 // flags are the flags of serve, which are the keys of the file.
 var flags = map[string]flag{
-	"installation":           {text, setText(func(s *clustermanager.Settings) *string { return &s.Installation })},
-	"tenant-service-account": {text, setText(func(s *clustermanager.Settings) *string { return &s.TenantServiceAccount })},
-	"dex-issuer-url":         {text, setText(func(s *clustermanager.Settings) *string { return &s.IssuerURL })},
-	"cluster-oidc-client-id": {text, setText(func(s *clustermanager.Settings) *string { return &s.ClientID })},
-	"branch-prefix":          {text, setText(func(s *clustermanager.Settings) *string { return &s.BranchPrefix })},
-	"commit-budget":          {duration, setCommitBudget},
-	"git-hosts":              {list, addGitHosts},
+	"installation":               {text, setText(func(s *clustermanager.Settings) *string { return &s.Installation })},
+	"tenant-service-account":     {text, setText(func(s *clustermanager.Settings) *string { return &s.TenantServiceAccount })},
+	"dex-issuer-url":             {text, setText(func(s *clustermanager.Settings) *string { return &s.IssuerURL })},
+	"cluster-oidc-client-id":     {text, setText(func(s *clustermanager.Settings) *string { return &s.ClientID })},
+	"branch-prefix":              {text, setText(func(s *clustermanager.Settings) *string { return &s.BranchPrefix })},
+	"commit-budget":              {duration, setDuration(func(s *clustermanager.Settings) *time.Duration { return &s.CommitBudget })},
+	"gpu-operator-dcgm-exporter": {boolean, setDCGMExporter},
+	"model-manager-namespace":    {text, setText(func(s *clustermanager.Settings) *string { return &s.ModelManagerNamespace })},
+	"models-certificate-issuer":  {text, setText(func(s *clustermanager.Settings) *string { return &s.ModelsCertificateIssuer })},
+	"serving-cache-claim":        {text, setText(func(s *clustermanager.Settings) *string { return &s.ServingCacheClaim })},
+	"serving-namespace":          {text, setText(func(s *clustermanager.Settings) *string { return &s.ServingNamespace })},
+	"slice-chart-version":        {text, setText(func(s *clustermanager.Settings) *string { return &s.SliceChartVersion })},
+	"apply-budget":               {duration, setDuration(func(s *clustermanager.Settings) *time.Duration { return &s.ApplyBudget })},
+	"git-hosts":                  {list, addGitHosts},
 
 	"allow-private-oauth-urls":    {form: boolean},
-	"apply-budget":                {form: duration},
 	"caller-concurrency":          {form: number},
 	"caller-rate":                 {form: number},
 	"catalog":                     {form: text},
@@ -71,7 +77,6 @@ var flags = map[string]flag{
 	"github-authorization-server": {form: text},
 	"github-webhook-path":         {form: text},
 	"github-webhook-secret-file":  {form: text},
-	"gpu-operator-dcgm-exporter":  {form: boolean},
 	"in-cluster":                  {form: boolean},
 	"kube-context":                {form: text},
 	"kubeconfig":                  {form: text},
@@ -80,15 +85,10 @@ var flags = map[string]flag{
 	"max-request-bytes":           {form: number},
 	"mcp-enabled":                 {form: boolean},
 	"mcp-path":                    {form: text},
-	"model-manager-namespace":     {form: text},
-	"models-certificate-issuer":   {form: text},
 	"oauth-base-url":              {form: text},
 	"oauth-trusted-audiences":     {form: list},
 	"read-only":                   {form: boolean},
 	"secret-digest-key-file":      {form: text},
-	"serving-cache-claim":         {form: text},
-	"serving-namespace":           {form: text},
-	"slice-chart-version":         {form: text},
 	"sso-allow-private-ips":       {form: boolean},
 	"stdio":                       {form: boolean},
 	"tenant-rate":                 {form: number},
@@ -254,8 +254,15 @@ func setText(field func(*clustermanager.Settings) *string) func(*clustermanager.
 	}
 }
 
-func setCommitBudget(settings *clustermanager.Settings, value string) (err error) {
-	settings.CommitBudget, err = time.ParseDuration(value)
+func setDuration(field func(*clustermanager.Settings) *time.Duration) func(*clustermanager.Settings, string) error {
+	return func(settings *clustermanager.Settings, value string) (err error) {
+		*field(settings), err = time.ParseDuration(value)
+		return err
+	}
+}
+
+func setDCGMExporter(settings *clustermanager.Settings, value string) (err error) {
+	settings.GPUOperatorDCGMExporter, err = strconv.ParseBool(value)
 	return err
 }
 

@@ -3,7 +3,7 @@
 // It promises that every client presents the caller's token and nothing else: whatever credential the base
 // configuration holds is dropped, and a caller without a token gets an error, never the process's own identity. Clients
 // are reused by the same token, because a new one costs a discovery and a connection. It leaves out the checking of
-// tokens, which is the API server's, and the clients of workload clusters.
+// tokens, which is the API server's, and where a workload cluster's endpoint is read.
 package session
 
 import (
@@ -46,7 +46,8 @@ type Client struct {
 
 // Sessions makes clients and keeps the ones used last. It is safe for concurrent use.
 type Sessions struct {
-	base *rest.Config
+	base  *rest.Config
+	route Route
 
 	mu sync.Mutex
 	// order holds the kept clients, the one used last in front; byToken finds them.
@@ -62,10 +63,21 @@ type kept struct {
 	client *Client
 }
 
+// Route says how a workload cluster's API server is reached, given the endpoint that its kubeconfig names.
+type Route func(cluster clustermanager.Cluster, endpoint clustermanager.Endpoint) (*rest.Config, error)
+
+// Direct reaches a workload cluster's API server where its kubeconfig says.
+func Direct(_ clustermanager.Cluster, endpoint clustermanager.Endpoint) (*rest.Config, error) {
+	return &rest.Config{Host: endpoint.Server, TLSClientConfig: rest.TLSClientConfig{CAData: []byte(endpoint.CABundle)}}, nil
+}
+
 // New makes Sessions for the installation that the configuration names. Of it only what finds and trusts the server
-// is used: address, CA, TLS server name, proxy and dialer.
-func New(base *rest.Config) *Sessions {
-	return &Sessions{base: anonymous(base), order: list.New(), byToken: map[tokenSum]*list.Element{}}
+// is used: address, CA, TLS server name, proxy and dialer. Workload clusters are reached by the route; nil is Direct.
+func New(base *rest.Config, route Route) *Sessions {
+	if route == nil {
+		route = Direct
+	}
+	return &Sessions{base: anonymous(base), route: route, order: list.New(), byToken: map[tokenSum]*list.Element{}}
 }
 
 // Installation returns the clients of the installation for the caller. Without a token the error is [ErrNoToken].
@@ -85,6 +97,23 @@ func (s *Sessions) Installation(caller clustermanager.Caller) (*Client, error) {
 		return nil, fmt.Errorf("installation: making the caller's clients: %w", err)
 	}
 	s.keep(token, client)
+	return client, nil
+}
+
+// Workload returns the clients of a workload cluster's API server for the caller, under the rules of Installation. The
+// endpoint is the one that the cluster's kubeconfig names.
+func (s *Sessions) Workload(caller clustermanager.Caller, cluster clustermanager.Cluster, endpoint clustermanager.Endpoint) (*Client, error) {
+	if caller.KubernetesToken.IsZero() {
+		return nil, ErrNoToken
+	}
+	server, err := s.route(cluster, endpoint)
+	if err != nil {
+		return nil, err
+	}
+	client, err := newClient(anonymous(server), caller.KubernetesToken)
+	if err != nil {
+		return nil, fmt.Errorf("Cluster %s/%s: making the caller's clients: %w", cluster.Namespace, cluster.Name, err)
+	}
 	return client, nil
 }
 

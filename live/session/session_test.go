@@ -81,7 +81,7 @@ func TestOnlyTheCallersTokenIsPresented(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			base.TLSClientConfig.CAData = server.ca()
 			server.requests = nil
-			client, err := New(base).Installation(callerWith("caller-token"))
+			client, err := New(base, nil).Installation(callerWith("caller-token"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestOnlyTheCallersTokenIsPresented(t *testing.T) {
 
 func TestTrustIsKeptAndCertificatesAreDropped(t *testing.T) {
 	server := newAPIServer(t)
-	if client, err := New(&rest.Config{Host: server.URL}).Installation(callerWith("a")); err != nil {
+	if client, err := New(&rest.Config{Host: server.URL}, nil).Installation(callerWith("a")); err != nil {
 		t.Fatal(err)
 	} else if err := listOnce(t, client); err == nil {
 		t.Error("a server whose CA is not known is trusted")
@@ -138,7 +138,7 @@ func TestTrustIsKeptAndCertificatesAreDropped(t *testing.T) {
 }
 
 func TestNoTokenNoClient(t *testing.T) {
-	sessions := New(&rest.Config{Host: "https://api.example", BearerToken: "process-token"})
+	sessions := New(&rest.Config{Host: "https://api.example", BearerToken: "process-token"}, nil)
 	client, err := sessions.Installation(clustermanager.Caller{Email: "jane@acme.example"})
 	if client != nil || !errors.Is(err, ErrNoToken) {
 		t.Errorf("%v, %v", client, err)
@@ -146,7 +146,7 @@ func TestNoTokenNoClient(t *testing.T) {
 }
 
 func TestReuse(t *testing.T) {
-	sessions := New(&rest.Config{Host: "https://api.example"})
+	sessions := New(&rest.Config{Host: "https://api.example"}, nil)
 	get := func(token string) *Client {
 		t.Helper()
 		client, err := sessions.Installation(callerWith(token))
@@ -176,7 +176,7 @@ func TestReuse(t *testing.T) {
 }
 
 func TestConcurrentUse(t *testing.T) {
-	sessions := New(&rest.Config{Host: "https://api.example"})
+	sessions := New(&rest.Config{Host: "https://api.example"}, nil)
 	var wait sync.WaitGroup
 	for number := range 64 {
 		wait.Go(func() {
@@ -193,7 +193,7 @@ func TestConcurrentUse(t *testing.T) {
 
 func TestManyRequestsDoNotWait(t *testing.T) {
 	server := newAPIServer(t)
-	client, err := New(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: server.ca()}}).
+	client, err := New(&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{CAData: server.ca()}}, nil).
 		Installation(callerWith("a"))
 	if err != nil {
 		t.Fatal(err)

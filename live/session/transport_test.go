@@ -22,7 +22,7 @@ func TestAnEchoedTokenIsMasked(t *testing.T) {
 			fmt.Fprintf(w, body, r.Header.Get("Authorization"))
 		}))
 		defer server.Close()
-		client, err := New(&rest.Config{Host: server.URL}).Installation(callerWith(token))
+		client, err := New(&rest.Config{Host: server.URL}, nil).Installation(callerWith(token))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	defer elsewhere.Close()
 	server := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusFound))
 	defer server.Close()
-	client, err := New(&rest.Config{Host: server.URL}).Installation(callerWith("made-for-this-test"))
+	client, err := New(&rest.Config{Host: server.URL}, nil).Installation(callerWith("made-for-this-test"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-// Client holds the caller's clients of the installation.
+// Client holds the caller's clients of one API server.
 type Client struct {
 	Dynamic   dynamic.Interface
 	Discovery discovery.DiscoveryInterface
@@ -37,6 +37,10 @@ type Options struct {
 	// Resolve finds the repository of a GitRepository's URL; nil: HostResolver over the settings. Its errors must hold
 	// no part of a URL that may be secret.
 	Resolve func(url string) (clustermanager.GitRepository, error)
+	// Workload makes the caller's clients of a workload cluster; nil: no workload cluster can be read.
+	Workload Workload
+	// Charts reads charts from the registry; nil: no registry is read, and what depends on one is unknown.
+	Charts Charts
 }
 
 // Reader reads for one call. What it read it remembers until it is dropped, so one Reader must never serve two callers
