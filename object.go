@@ -25,6 +25,18 @@ const (
 	// AnnotationSubstitute with the value "disabled" keeps Flux's post-build substitution off an object.
 	AnnotationSubstitute = "kustomize.toolkit.fluxcd.io/substitute"
 
+	// AnnotationRetired marks a serving namespace whose slice is gone while something is left in it. Its value is
+	// <RFC3339>: <reason>.
+	AnnotationRetired = "cluster-manager.giantswarm.io/retired"
+	// AnnotationGatewayAPIComposedBy on the Gateway CRD names the slice that brought the Gateway API:
+	// <namespace>/<release>.
+	AnnotationGatewayAPIComposedBy = "cluster-manager.giantswarm.io/gateway-api-composed-by"
+	// AnnotationRequestedAt asks Flux to reconcile an object now. Its value is a time, RFC3339 with nanoseconds.
+	AnnotationRequestedAt = "reconcile.fluxcd.io/requestedAt"
+
+	// LabelHelmReleaseNamespace is the namespace of the HelmRelease that LabelHelmReleaseName names.
+	LabelHelmReleaseNamespace = "helm.toolkit.fluxcd.io/namespace"
+
 	// ManagedBy is the value of LabelManagedBy on everything that this product composes, and its field manager.
 	ManagedBy = "cluster-manager"
 )
