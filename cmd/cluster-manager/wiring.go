@@ -76,7 +76,7 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 			err = errors.Join(err, opened.Close())
 		}
 	}()
-	if opened.offline, err = offline.Open(ctx, offline.Options{Dir: options.directory, Keep: options.keep}); err != nil {
+	if opened.offline, err = offline.Open(ctx, offline.Options{Dir: options.directory, Keep: options.keep, Now: options.now}); err != nil {
 		return nil, err
 	}
 	if err = unavailable(opened.offline.Flags); err != nil {

@@ -12,8 +12,8 @@ import (
 // servedVersion is the Kubernetes version that is answered. Nothing reads more of it than that it is there.
 var servedVersion = apiversion.Info{Major: "1", Minor: "33", GitVersion: "v1.33.0", Platform: "linux/amd64"}
 
-// readVerbs are what a resource is served for.
-var readVerbs = metav1.Verbs{"get", "list"}
+// verbs are what a resource is served for.
+var verbs = metav1.Verbs{"create", "delete", "get", "list", "patch", "update"}
 
 func (r *resource) serves(version string) bool { return slices.Contains(r.versions, version) }
 
@@ -64,7 +64,7 @@ func (a *apiServer) resourceList(version schema.GroupVersion) any {
 		if served.group == version.Group && served.serves(version.Version) {
 			answered.APIResources = append(answered.APIResources, metav1.APIResource{
 				Name: served.plural, SingularName: served.singular, Kind: served.kind,
-				Namespaced: served.namespaced, Verbs: readVerbs,
+				Namespaced: served.namespaced, Verbs: verbs,
 			})
 		}
 	}

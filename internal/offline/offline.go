@@ -3,9 +3,15 @@
 // client-go's own clients speak to it and nothing else in the product knows the difference.
 //
 // It promises that what a snapshot holds is answered as an API server answers it: discovery, get, list with selectors,
-// and errors as Status objects. Only the token of the snapshot's caller is let in. It leaves out writes, watches,
-// conversion between versions, admission and access rules, and the git side: the folder of the repositories is named
-// by [Installation.Repositories], and who opens the installation starts the forge.
+// create, update, delete with preconditions, the patches merge, JSON and server-side apply, dry runs, and errors as Status
+// objects. Only the token of the snapshot's caller is let in. The snapshot is never changed: what is written stays
+// in memory, and in the kept folder where one is named. No controller runs, so an object with finalizers that is deleted
+// stays, marked as such, and nothing gets a status.
+//
+// It leaves out watches, subresources, conversion between versions, defaults and validation by schema, also the
+// strict one that a write may ask for, owners of fields, so that an apply never conflicts and takes nothing off,
+// admission, access rules and garbage collection, and the git side: the folder of the repositories is named by
+// [Installation.Repositories], and who opens the installation starts the forge.
 package offline
 
 import (
@@ -36,9 +42,11 @@ const (
 type Options struct {
 	// Dir is the snapshot's folder.
 	Dir string
-	// Keep is the folder in which an earlier call left its state; empty: none. An object there replaces the snapshot's
-	// of the same group, kind, namespace and name.
+	// Keep is the folder in which an earlier call left its state, and this one leaves its; empty: none. An object there
+	// replaces the snapshot's of the same group, kind, namespace and name.
 	Keep string
+	// Now is the clock of what is created and deleted; nil: the machine's.
+	Now func() time.Time
 }
 
 // Installation is a running offline installation.
@@ -92,7 +100,14 @@ func (i *Installation) handler(options Options) (http.Handler, []string) {
 	mux := http.NewServeMux()
 	mount := func(base, folder string) []string {
 		objects, faults := readObjects(folders, folder)
-		mux.Handle(base+"/", http.StripPrefix(base, &apiServer{store: newStore(objects), token: token}))
+		store := newStore(withoutDeleted(objects))
+		if options.Now != nil {
+			store.now = options.Now
+		}
+		if options.Keep != "" {
+			store.folder = filepath.Join(options.Keep, filepath.FromSlash(folder))
+		}
+		mux.Handle(base+"/", http.StripPrefix(base, &apiServer{store: store, token: token}))
 		return faults
 	}
 	faults := mount(installationPath, "management")

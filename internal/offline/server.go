@@ -43,20 +43,29 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	named, is := targetOf(segments)
 	served := a.store.served(named)
-	if !is || served == nil {
+	if served == nil || (!is && r.Method == http.MethodGet) {
 		answerError(w, errNoSuchPath)
 		return
 	}
-	if r.Method != http.MethodGet || isTrue(r.URL.Query().Get("watch")) {
+	if !is || isTrue(r.URL.Query().Get("watch")) {
+		// A subresource, such as the status, is what a controller writes, and none runs here.
 		answerError(w, apierrors.NewMethodNotSupported(served.groupResource(), verbOf(r)))
 		return
 	}
-	document, err := a.read(r, served, named)
+	code, document, err := a.do(r, served, named)
 	if err != nil {
 		answerError(w, err)
 		return
 	}
-	answer(w, http.StatusOK, document)
+	answer(w, code, document)
+}
+
+func (a *apiServer) do(r *http.Request, served *resource, named target) (int, any, error) {
+	if r.Method != http.MethodGet {
+		return a.write(r, served, named)
+	}
+	document, err := a.read(r, served, named)
+	return http.StatusOK, document, err
 }
 
 // errNoSuchPath is what an API server answers for a path that it does not serve.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,6 +23,10 @@ const fluxGroups = ".toolkit.fluxcd.io"
 
 // store holds the objects of one API server and what it serves. An object is kept once, whatever its version.
 type store struct {
+	// folder is where objects are kept as they stand; "": nowhere.
+	folder string
+	now    func() time.Time
+
 	mu        sync.RWMutex
 	revision  int64
 	resources map[schema.GroupResource]*resource
@@ -32,6 +37,7 @@ type store struct {
 // newStore serves the built-in kinds, those that CRDs among the objects define, and those of the objects.
 func newStore(objects []*unstructured.Unstructured) *store {
 	s := &store{
+		now:       time.Now,
 		resources: map[schema.GroupResource]*resource{},
 		kinds:     map[schema.GroupKind]*resource{},
 		objects:   map[schema.GroupResource]map[clustermanager.NamespacedName]*unstructured.Unstructured{},
@@ -89,9 +95,7 @@ func (s *store) put(object *unstructured.Unstructured) {
 	case object.GetNamespace() == "":
 		object.SetNamespace("default")
 	}
-	if kind.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
-		encodeStringData(object)
-	}
+	encodeSecret(object)
 	if object.GetUID() == "" {
 		object.SetUID(stableUID(clustermanager.ReferenceTo(object).Identity()))
 	}
@@ -139,10 +143,10 @@ func stableUID(identity clustermanager.ObjectReference) types.UID {
 	return types.UID(fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]))
 }
 
-// encodeStringData moves a Secret's stringData into its data, as an API server does when a Secret is written.
-func encodeStringData(secret *unstructured.Unstructured) {
+// encodeSecret moves a Secret's stringData into its data, as an API server does when a Secret is written.
+func encodeSecret(secret *unstructured.Unstructured) {
 	plain, found, err := unstructured.NestedStringMap(secret.Object, "stringData")
-	if !found || err != nil {
+	if !found || err != nil || secret.GroupVersionKind().GroupKind() != (schema.GroupKind{Kind: "Secret"}) {
 		return
 	}
 	data, _ := secret.Object["data"].(map[string]any)
