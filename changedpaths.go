@@ -13,7 +13,7 @@ import (
 // metadata.labels["a.b/c"], sorted. Numbers are compared by value. It never holds a value.
 func ChangedPaths(before, after map[string]any) []string {
 	var paths []string
-	comparePaths("", before, after, &paths)
+	compareMembers("", before, after, &paths)
 	slices.Sort(paths)
 	return slices.Compact(paths)
 }
@@ -28,14 +28,7 @@ func comparePaths(path string, before, after any, paths *[]string) {
 	newList, isList := after.([]any)
 	switch {
 	case wasMap && isMap && len(oldMap) > 0 && len(newMap) > 0:
-		for key, element := range oldMap {
-			comparePaths(memberPath(path, key), element, memberOf(newMap, key), paths)
-		}
-		for key, element := range newMap {
-			if _, both := oldMap[key]; !both {
-				comparePaths(memberPath(path, key), absent{}, element, paths)
-			}
-		}
+		compareMembers(path, oldMap, newMap, paths)
 	case wasList && isList && len(oldList) > 0 && len(newList) > 0:
 		for index := range max(len(oldList), len(newList)) {
 			comparePaths(path+"["+strconv.Itoa(index)+"]", elementOf(oldList, index), elementOf(newList, index), paths)
@@ -43,6 +36,17 @@ func comparePaths(path string, before, after any, paths *[]string) {
 	case !SameValue(before, after):
 		leafPaths(path, before, paths)
 		leafPaths(path, after, paths)
+	}
+}
+
+func compareMembers(path string, before, after map[string]any, paths *[]string) {
+	for key, element := range before {
+		comparePaths(MemberPath(path, key), element, memberOf(after, key), paths)
+	}
+	for key, element := range after {
+		if _, both := before[key]; !both {
+			comparePaths(MemberPath(path, key), absent{}, element, paths)
+		}
 	}
 }
 
@@ -67,7 +71,7 @@ func leafPaths(path string, value any, paths *[]string) {
 		return
 	case map[string]any:
 		for key, element := range value {
-			leafPaths(memberPath(path, key), element, paths)
+			leafPaths(MemberPath(path, key), element, paths)
 		}
 		if len(value) > 0 {
 			return
@@ -85,7 +89,8 @@ func leafPaths(path string, value any, paths *[]string) {
 
 var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-func memberPath(path, key string) string {
+// MemberPath is the path of a member of a mapping, such as metadata.labels["a.b/c"].
+func MemberPath(path, key string) string {
 	switch {
 	case !plainKey.MatchString(key):
 		return path + "[" + strconv.Quote(key) + "]"

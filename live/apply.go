@@ -19,7 +19,13 @@ type Options struct {
 	// Tool is the tool that was called, Caller the caller's e-mail; both stand in the Events.
 	Tool   string
 	Caller string
-	// Now and Wait are the clock that the budget runs on; nil: the machine's.
+	// Time is the time of the call, as marks and Events name it.
+	Time  time.Time
+	Clock Clock
+}
+
+// Clock is what the budget runs on. The zero Clock is the machine's.
+type Clock struct {
 	Now  func() time.Time
 	Wait func(ctx context.Context, duration time.Duration) error
 }
@@ -51,11 +57,8 @@ type run struct {
 // writes is in it. The error is a *clustermanager.Refusal: the API server forbids a step that has a way out, and nothing
 // was written.
 func Apply(ctx context.Context, planned *Planned, options Options) (Result, error) {
-	if options.Now == nil {
-		options.Now = time.Now
-	}
-	if options.Wait == nil {
-		options.Wait = wait
+	if options.Clock.Now == nil {
+		options.Clock = Clock{Now: time.Now, Wait: wait}
 	}
 	r := &run{servers: planned.servers, options: options}
 	for _, of := range inOrder(planned.items) {
@@ -270,9 +273,9 @@ func (r *run) decideAgain(ctx context.Context, o *object) error {
 
 // left is the time for writes.
 func (r *run) left(ctx context.Context) time.Duration {
-	left := r.options.Budget.Left(r.options.Now())
+	left := r.options.Budget.Left(r.options.Clock.Now())
 	if deadline, bounded := ctx.Deadline(); bounded {
-		left = min(left, deadline.Sub(r.options.Now()))
+		left = min(left, deadline.Sub(r.options.Clock.Now()))
 	}
 	return left
 }
@@ -282,7 +285,7 @@ func (r *run) isOver(ctx context.Context) bool { return ctx.Err() != nil || r.le
 
 // pause waits between two looks at the same thing.
 func (r *run) pause(ctx context.Context) error {
-	return r.options.Wait(ctx, min(max(r.left(ctx)/pollsOfRest, minPoll), maxPoll))
+	return r.options.Clock.Wait(ctx, min(max(r.left(ctx)/pollsOfRest, minPoll), maxPoll))
 }
 
 // isTransient says whether a removal that failed so may succeed in a moment: a webhook whose server has just gone makes the

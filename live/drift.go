@@ -50,7 +50,7 @@ func driftOf(step clustermanager.Step, live *unstructured.Unstructured) drift {
 	}
 	for _, key := range slices.Sorted(maps.Keys(composed.GetLabels())) {
 		if value, there := live.GetLabels()[key]; !there || value != composed.GetLabels()[key] {
-			found.paths = append(found.paths, labelPath(key))
+			found.paths = append(found.paths, clustermanager.MemberPath("metadata.labels", key))
 		}
 	}
 	for _, owner := range composed.GetOwnerReferences() {
@@ -71,24 +71,12 @@ func named(step clustermanager.Step, paths []string) []string {
 	}
 	for index, path := range paths {
 		for key := range step.SecretData {
-			member := clustermanager.ChangedPaths(nil, map[string]any{key: ""})[0]
-			if path == memberOf("data", member) {
-				paths[index] = memberOf("stringData", member)
+			if path == clustermanager.MemberPath("data", key) {
+				paths[index] = clustermanager.MemberPath("stringData", key)
 			}
 		}
 	}
 	return paths
-}
-
-func memberOf(field, member string) string {
-	if member[0] == '[' {
-		return field + member
-	}
-	return field + "." + member
-}
-
-func labelPath(key string) string {
-	return "metadata." + memberOf("labels", clustermanager.ChangedPaths(nil, map[string]any{key: ""})[0])
 }
 
 // fieldOf wraps a field, so that its paths begin with its name.

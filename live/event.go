@@ -40,12 +40,12 @@ func (r *run) announce(ctx context.Context, planned *Planned) {
 }
 
 func (r *run) event(ctx context.Context, o *object) {
-	now := r.options.Now().UTC()
+	now := r.options.Time.UTC()
 	who := callerName(r.options.Caller)
 	event := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Event", "type": "Normal", "reason": announced[o.action],
 		"metadata": map[string]any{
-			"namespace": o.reference.Namespace, "name": fmt.Sprintf("%s.%x", o.reference.Name, now.UnixNano()),
+			"namespace": o.reference.Namespace, "name": fmt.Sprintf("%s.%x", o.reference.Name, r.options.Clock.Now().UnixNano()),
 		},
 		"message": fmt.Sprintf("%s by %s with %s", announced[o.action], who, r.options.Tool),
 		"involvedObject": map[string]any{

@@ -208,7 +208,7 @@ func (o *object) decideAnnotate() {
 	for key, value := range o.step.Object.GetAnnotations() {
 		if actual, there := have[key]; actual != value || there != (value != "") {
 			o.action = clustermanager.ActionUpdate
-			o.changes = append(o.changes, "metadata."+memberOf("annotations", clustermanager.ChangedPaths(nil, map[string]any{key: ""})[0]))
+			o.changes = append(o.changes, clustermanager.MemberPath("metadata.annotations", key))
 		}
 	}
 	slices.Sort(o.changes)

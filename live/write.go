@@ -25,7 +25,7 @@ func (r *run) write(ctx context.Context, o *object) error {
 	switch {
 	case o.stuck != "":
 		doing, err = "asking it to try again", r.annotate(ctx, objects, o, map[string]string{
-			clustermanager.AnnotationRequestedAt: r.options.Now().UTC().Format(time.RFC3339Nano),
+			clustermanager.AnnotationRequestedAt: r.options.Clock.Now().UTC().Format(time.RFC3339Nano),
 		})
 	case o.action == clustermanager.ActionCreate:
 		doing, err = "creating", r.create(ctx, objects, o)
@@ -34,7 +34,7 @@ func (r *run) write(ctx context.Context, o *object) error {
 	case o.action == clustermanager.ActionUpdate:
 		doing, err = "annotating", r.annotate(ctx, objects, o, o.step.Object.GetAnnotations())
 	case o.action == clustermanager.ActionRetire:
-		doing, err = "retiring", r.annotate(ctx, objects, o, map[string]string{clustermanager.AnnotationRetired: o.retiredMark(r.options.Now())})
+		doing, err = "retiring", r.annotate(ctx, objects, o, map[string]string{clustermanager.AnnotationRetired: o.retiredMark(r.options.Time)})
 	case o.action == clustermanager.ActionDelete:
 		doing, err = "deleting", r.remove(ctx, objects, o)
 	}
