@@ -32,9 +32,11 @@ var begin = time.Date(2026, 8, 1, 10, 0, 0, 0, time.UTC)
 
 // scene is an installation and its workload cluster wc1, whose requests pass through the test's hands.
 type scene struct {
-	installation, target dynamic.Interface
-	wire                 *wire
-	clock                *clock
+	// installation and target are the test's own hands; the product's go through the wire.
+	installation, target           dynamic.Interface
+	wiredInstallation, wiredTarget dynamic.Interface
+	wire                           *wire
+	clock                          *clock
 }
 
 // newScene serves the objects of two YAML texts.
@@ -62,10 +64,16 @@ func newScene(t *testing.T, installation, target string) *scene {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for into, config := range map[*dynamic.Interface]*rest.Config{&s.installation: opened.Config(), &s.target: workload} {
-		config.BearerToken, config.QPS = opened.Caller.KubernetesToken.Reveal(), -1
-		config.Wrap(func(base http.RoundTripper) http.RoundTripper { return s.wire.over(base) })
-		if *into, err = dynamic.NewForConfig(config); err != nil {
+	for _, one := range []struct {
+		config       *rest.Config
+		plain, wired *dynamic.Interface
+	}{{opened.Config(), &s.installation, &s.wiredInstallation}, {workload, &s.target, &s.wiredTarget}} {
+		one.config.BearerToken, one.config.QPS = opened.Caller.KubernetesToken.Reveal(), -1
+		if *one.plain, err = dynamic.NewForConfig(one.config); err != nil {
+			t.Fatal(err)
+		}
+		one.config.Wrap(func(base http.RoundTripper) http.RoundTripper { return s.wire.over(base) })
+		if *one.wired, err = dynamic.NewForConfig(one.config); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,7 +81,7 @@ func newScene(t *testing.T, installation, target string) *scene {
 }
 
 func (s *scene) clients() live.Clients {
-	return live.Clients{Installation: s.installation, Target: func() (dynamic.Interface, error) { return s.target, nil }}
+	return live.Clients{Installation: s.wiredInstallation, Target: func() (dynamic.Interface, error) { return s.wiredTarget, nil }}
 }
 
 // options are a call that starts now, with eight seconds.
@@ -276,3 +284,5 @@ var eventsResource = schema.GroupVersionResource{Version: "v1", Resource: "event
 func unstructuredSet(fields map[string]any, value any, path ...string) {
 	_ = unstructured.SetNestedField(fields, value, path...)
 }
+
+type unstructuredObject = unstructured.Unstructured
