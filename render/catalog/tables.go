@@ -21,6 +21,10 @@ var data embed.FS
 type tables struct {
 	Accelerators  []Accelerator `json:"accelerators"`
 	GPUNodePool   PoolChart     `json:"gpuNodePool"`
+	GPUOperator   OperatorChart `json:"gpuOperator"`
+	AgentPlatform sliceTable    `json:"agentPlatform"`
+	Runtime       RuntimeImages `json:"runtime"`
+	ModelManager  modelManager  `json:"modelManager"`
 	ReservedNames []string      `json:"reservedNames"`
 
 	prices  map[place]listPrice
