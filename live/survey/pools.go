@@ -3,10 +3,12 @@ package survey
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
@@ -21,16 +23,30 @@ func (r *Reader) pools(ctx context.Context, cluster clustermanager.Cluster) ([]c
 		return nil, err
 	}
 	found := []clustermanager.PoolRelease{}
-	for _, object := range releases {
-		pool := object.GetLabels()[clustermanager.LabelNodePool]
-		if pool == "" {
-			pool = strings.TrimPrefix(object.GetName(), clustermanager.ReleaseName(cluster, ""))
+	for index := range releases {
+		pool, err := poolOf(cluster, &releases[index])
+		if err != nil {
+			return nil, err
 		}
-		found = append(found, clustermanager.PoolRelease{
-			Name: object.GetName(), Pool: pool,
-			Owned: object.GetLabels()[clustermanager.LabelManagedBy] == clustermanager.ManagedBy,
-		})
+		found = append(found, pool)
 	}
 	slices.SortFunc(found, func(a, b clustermanager.PoolRelease) int { return cmp.Compare(a.Name, b.Name) })
 	return found, nil
+}
+
+// poolOf is what a pool's release says in its labels and inline values.
+func poolOf(cluster clustermanager.Cluster, release *unstructured.Unstructured) (clustermanager.PoolRelease, error) {
+	values := typedValues{plain: mapAt(release.Object, "spec", "values")}
+	pool := clustermanager.PoolRelease{
+		Name: release.GetName(), Pool: release.GetLabels()[clustermanager.LabelNodePool],
+		Owned: owned(release), Deleting: deleting(release),
+		Accelerator: values.text("pool", "accelerator"), Sizes: values.texts("pool", "sizes"), Zones: values.texts("pool", "zones"),
+	}
+	if values.fault != "" {
+		return pool, fmt.Errorf("%s: reading its values: %s", clustermanager.ReferenceTo(release), values.fault)
+	}
+	if pool.Pool == "" {
+		pool.Pool = strings.TrimPrefix(release.GetName(), clustermanager.ReleaseName(cluster, ""))
+	}
+	return pool, nil
 }

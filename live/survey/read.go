@@ -82,7 +82,7 @@ func (r *Reader) get(ctx context.Context, of noun, namespace, name string) (*uns
 	return once(r, keyOf("get", of, namespace, name), func() (*unstructured.Unstructured, error) {
 		object, err := r.client.Dynamic.Resource(of.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return nil, &readError{of.reference(namespace, name).String(), err}
+			return nil, &readError{of.reference(namespace, name).String() + r.where, err}
 		}
 		return object, nil
 	})
@@ -100,7 +100,7 @@ func (r *Reader) getMetadata(ctx context.Context, of noun, namespace, name strin
 	return once(r, keyOf("metadata", of, namespace, name), func() (*metav1.PartialObjectMetadata, error) {
 		object, err := r.client.Metadata.Resource(of.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return nil, &readError{of.reference(namespace, name).String(), err}
+			return nil, &readError{of.reference(namespace, name).String() + r.where, err}
 		}
 		return object, nil
 	})
@@ -116,7 +116,7 @@ func (r *Reader) list(ctx context.Context, of noun, namespace string, options me
 		case apierrors.IsNotFound(err):
 			return nil, nil
 		case err != nil:
-			return nil, &readError{listed(of, namespace), err}
+			return nil, &readError{listed(of, namespace) + r.where, err}
 		}
 		return found.Items, nil
 	})

@@ -48,6 +48,8 @@ type Options struct {
 type Reader struct {
 	client  Client
 	options Options
+	// where says in errors which API server is read; "": the installation's.
+	where string
 
 	mu    sync.Mutex
 	reads map[string]any

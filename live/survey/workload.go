@@ -40,7 +40,9 @@ func (r *Reader) target(ctx context.Context, cluster clustermanager.Cluster) (*R
 		if err != nil {
 			return nil, fmt.Errorf("Cluster %s/%s: connecting: %w", cluster.Namespace, cluster.Name, err)
 		}
-		return &Reader{client: client, options: r.options, reads: map[string]any{}}, nil
+		return &Reader{
+			client: client, options: r.options, where: " on cluster " + cluster.Namespace + "/" + cluster.Name, reads: map[string]any{},
+		}, nil
 	})
 }
 

@@ -1,0 +1,140 @@
+package survey
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// slice is the release of ours that serves models on the cluster; nil: none of ours has its name.
+func (r *Reader) slice(ctx context.Context, cluster clustermanager.Cluster) (*clustermanager.Slice, error) {
+	reference := clustermanager.SliceReference(cluster)
+	release, err := r.get(ctx, helmReleaseNoun, reference.Namespace, reference.Name)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !owned(release):
+		return nil, nil
+	}
+	found, err := r.sliceOf(ctx, cluster.Name, release)
+	if err != nil {
+		return nil, err
+	}
+	return &found, nil
+}
+
+// sliceOf is what a slice's release and the OCIRepository of its name say.
+func (r *Reader) sliceOf(ctx context.Context, cluster string, release *unstructured.Unstructured) (clustermanager.Slice, error) {
+	found := clustermanager.Slice{
+		Cluster: cluster, Release: nameOf(release), Owned: owned(release),
+		Values:   clustermanager.NewValues(runtime.DeepCopyJSON(mapAt(release.Object, "spec", "values"))),
+		Deployed: deployedVersion(release), Removing: deleting(release),
+	}
+	source, err := r.get(ctx, ociRepositoryNoun, release.GetNamespace(), release.GetName())
+	switch {
+	case apierrors.IsNotFound(err):
+		found.Removing = true
+	case err != nil:
+		return found, err
+	default:
+		// Flux follows the range where both are set.
+		if found.Range = textAt(source.Object, "spec", "ref", "semver"); found.Range == "" {
+			found.Tag = textAt(source.Object, "spec", "ref", "tag")
+		}
+	}
+	return found, nil
+}
+
+// otherSlices are the releases of the slice's chart in the cluster's namespace that are labelled for other clusters.
+func (r *Reader) otherSlices(ctx context.Context, cluster clustermanager.Cluster) ([]clustermanager.Slice, error) {
+	releases, err := r.list(ctx, helmReleaseNoun, cluster.Namespace, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{
+		clustermanager.LabelChart: clustermanager.ChartAgentPlatform,
+	}).String()})
+	if err != nil {
+		return nil, err
+	}
+	found := []clustermanager.Slice{}
+	for index := range releases {
+		of := releases[index].GetLabels()[clustermanager.LabelCluster]
+		if of == "" || of == cluster.Name {
+			continue
+		}
+		slice, err := r.sliceOf(ctx, of, &releases[index])
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, slice)
+	}
+	slices.SortFunc(found, func(a, b clustermanager.Slice) int { return cmp.Compare(a.Release.Name, b.Release.Name) })
+	return found, nil
+}
+
+// checkSecondSlice refuses a release of the slice's chart for the cluster under another name than the slice's.
+func (r *Reader) checkSecondSlice(ctx context.Context, cluster clustermanager.Cluster) error {
+	releases, err := r.list(ctx, helmReleaseNoun, cluster.Namespace, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{
+		clustermanager.LabelCluster: cluster.Name,
+	}).String()})
+	if err != nil {
+		return err
+	}
+	reference := clustermanager.SliceReference(cluster)
+	var others []string
+	for index := range releases {
+		chart, err := r.chartOf(ctx, &releases[index])
+		if err != nil {
+			return err
+		}
+		if name := releases[index].GetName(); chart == clustermanager.ChartAgentPlatform && name != reference.Name {
+			others = append(others, helmReleaseNoun.reference(cluster.Namespace, name).String())
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	slices.Sort(others)
+	return clustermanager.Refuse("%s: it is a release of the chart %s for cluster %s under another name than %s, and a cluster has one: remove it, or let it be",
+		strings.Join(others, ", "), clustermanager.ChartAgentPlatform, cluster.Name, reference.Name)
+}
+
+// chartOf is the chart of a HelmRelease: its label's, else that of spec.chart, else the last part of the URL of the
+// OCIRepository that it names; "" where none tells.
+func (r *Reader) chartOf(ctx context.Context, release *unstructured.Unstructured) (string, error) {
+	for _, name := range []string{
+		release.GetLabels()[clustermanager.LabelChart], textAt(release.Object, "spec", "chart", "spec", "chart"),
+	} {
+		if name != "" {
+			return name, nil
+		}
+	}
+	reference := mapAt(release.Object, "spec", "chartRef")
+	if textAt(reference, "kind") != ociRepositoryNoun.kind {
+		return "", nil
+	}
+	namespace := textAt(reference, "namespace")
+	if namespace == "" {
+		namespace = release.GetNamespace()
+	}
+	// One list for the sources of every release of the namespace, where one request each would be many.
+	sources, err := r.list(ctx, ociRepositoryNoun, namespace, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	for index := range sources {
+		if sources[index].GetName() == textAt(reference, "name") {
+			url := textAt(sources[index].Object, "spec", "url")
+			return url[strings.LastIndex(url, "/")+1:], nil
+		}
+	}
+	return "", nil
+}
