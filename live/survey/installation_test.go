@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
+	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/internal/offline"
 	"github.com/clustermanager/cluster-manager/live/survey"
 )
@@ -82,6 +83,12 @@ func (f files) add(documents string) files {
 	return f
 }
 
+// target adds documents of the workload cluster's own API server.
+func (f files) target(documents string) files {
+	f[fmt.Sprintf("clusters/wc1/added-%d.yaml", len(f))] = documents
+	return f
+}
+
 // wire records the requests between clients and server, and answers some itself.
 type wire struct {
 	// forbid are parts of a request's method and path that are answered 403, fail those that are answered 500.
@@ -99,8 +106,7 @@ func (w *wire) requested() []string {
 
 func (w *wire) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(request *http.Request) (*http.Response, error) {
-		_, path, _ := strings.Cut(request.URL.Path, "/installation")
-		line := request.Method + " " + path
+		line := request.Method + " " + strings.TrimPrefix(request.URL.Path, "/installation")
 		if query := request.URL.RawQuery; query != "" {
 			line += "?" + query
 		}
@@ -135,7 +141,7 @@ func refused(request *http.Request, code int, reason string) *http.Response {
 }
 
 // reader opens the snapshot and returns a reader of it, over the wire.
-func (f files) reader(t *testing.T, over *wire) *survey.Reader {
+func (f files) reader(t *testing.T, over *wire, changes ...func(*survey.Options)) *survey.Reader {
 	t.Helper()
 	folder := t.TempDir()
 	for name, content := range f {
@@ -152,13 +158,26 @@ func (f files) reader(t *testing.T, over *wire) *survey.Reader {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = installation.Close() })
-	config := installation.Config()
-	config.BearerToken = installation.Caller.KubernetesToken.Reveal()
-	config.QPS = -1
-	if over != nil {
-		config.Wrap(over.wrap)
+	connect := func(config *rest.Config) survey.Client {
+		config.BearerToken = installation.Caller.KubernetesToken.Reveal()
+		config.QPS = -1
+		if over != nil {
+			config.Wrap(over.wrap)
+		}
+		return clients(t, config)
 	}
-	return survey.New(clients(t, config), survey.Options{Settings: installation.Settings, Now: now})
+	options := survey.Options{Settings: installation.Settings, Now: now}
+	options.Workload = func(cluster clustermanager.Cluster, _ clustermanager.Endpoint) (survey.Client, error) {
+		config, err := installation.ClusterConfig(cluster.Name)
+		if err != nil {
+			return survey.Client{}, err
+		}
+		return connect(config), nil
+	}
+	for _, change := range changes {
+		change(&options)
+	}
+	return survey.New(connect(installation.Config()), options)
 }
 
 func clients(t *testing.T, config *rest.Config) survey.Client {
