@@ -98,6 +98,7 @@ var rooms = []room{
 	{folder: "managed/reconcile", ours: []string{".", "managed", "managed/service"}, others: []string{"github.com/cloudevents/sdk-go/v2/...", clientGo, apimachinery}},
 
 	{folder: "internal/bench"},
+	{folder: "internal/dns", others: []string{"golang.org/x/net/dns/dnsmessage"}},
 	{folder: "internal/identity", ours: []string{"."}, others: []string{"github.com/coreos/go-oidc/v3/..."}},
 	{folder: "internal/charts", ours: []string{"."}, others: []string{"github.com/google/go-containerregistry/..."}},
 	{folder: "internal/registry", others: []string{"github.com/google/go-containerregistry/..."}},

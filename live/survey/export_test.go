@@ -16,4 +16,5 @@ var (
 	Nodes            = (*Reader).nodes
 	PrepullImages    = (*Reader).prepullImages
 	Pools            = (*Reader).pools
+	Issuer           = (*Reader).issuer
 )

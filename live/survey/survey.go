@@ -41,6 +41,8 @@ type Options struct {
 	Workload Workload
 	// Charts reads charts from the registry; nil: no registry is read, and what depends on one is unknown.
 	Charts Charts
+	// Resolver asks the DNS for zones; nil: an issuer that needs one is refused.
+	Resolver Resolver
 }
 
 // Reader reads for one call. What it read it remembers until it is dropped, so one Reader must never serve two callers
