@@ -180,7 +180,7 @@ func (f files) reader(t *testing.T, over *wire, changes ...func(*survey.Options)
 	return survey.New(connect(installation.Config()), options)
 }
 
-func clients(t *testing.T, config *rest.Config) survey.Client {
+func clients(t testing.TB, config *rest.Config) survey.Client {
 	t.Helper()
 	made := survey.Client{}
 	var err error

@@ -12,8 +12,12 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-// kubeconfigKey is the key of the Secret <cluster>-kubeconfig that the Cluster API writes the kubeconfig to.
-const kubeconfigKey = "value"
+const (
+	// kubeconfigSuffix makes the name of the Secret that the Cluster API writes a cluster's kubeconfig to.
+	kubeconfigSuffix = "-kubeconfig"
+	// kubeconfigKey is the key in it.
+	kubeconfigKey = "value"
+)
 
 // Workload makes the caller's clients of a workload cluster whose API server answers at the endpoint. They present the
 // caller's token and nothing else.
@@ -50,7 +54,7 @@ func (r *Reader) target(ctx context.Context, cluster clustermanager.Cluster) (*R
 // only a cluster entry's server and authority are taken; no error repeats any of its content.
 func (r *Reader) endpoint(ctx context.Context, cluster clustermanager.Cluster) (clustermanager.Endpoint, error) {
 	return once(r, "endpoint|"+cluster.Namespace+"/"+cluster.Name, func() (clustermanager.Endpoint, error) {
-		secret, err := r.get(ctx, secretNoun, cluster.Namespace, cluster.Name+"-kubeconfig")
+		secret, err := r.get(ctx, secretNoun, cluster.Namespace, cluster.Name+kubeconfigSuffix)
 		if err != nil {
 			return clustermanager.Endpoint{}, err
 		}
