@@ -13,14 +13,9 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-var (
-	clusterPolicyNoun = noun{"ClusterPolicy", schema.GroupVersionResource{Group: "nvidia.com", Version: "v1", Resource: "clusterpolicies"}}
-	deploymentNoun    = noun{"Deployment", schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}}
-	nodeNoun          = noun{"Node", schema.GroupVersionResource{Version: "v1", Resource: "nodes"}}
-)
+var clusterPolicyNoun = noun{"ClusterPolicy", schema.GroupVersionResource{Group: "nvidia.com", Version: "v1", Resource: "clusterpolicies"}}
 
 const (
-	labelHelmReleaseNamespace = "helm.toolkit.fluxcd.io/namespace"
 	// labelHelmChart is the label that a chart puts on what it renders: the chart's name and version.
 	labelHelmChart = "helm.sh/chart"
 	// chartOfPlatform begins labelHelmChart on what the platform's own chart renders.
@@ -111,14 +106,10 @@ func providerOf(release *unstructured.Unstructured) clustermanager.Provider {
 	switch {
 	case strings.HasPrefix(release.GetLabels()[labelHelmChart], chartOfPlatform):
 		return clustermanager.ProviderChart
-	case isOwned(release):
+	case owned(release):
 		return clustermanager.ProviderClusterManager
 	}
 	return clustermanager.ProviderManual
-}
-
-func isOwned(object *unstructured.Unstructured) bool {
-	return object.GetLabels()[clustermanager.LabelManagedBy] == clustermanager.ManagedBy
 }
 
 // isReleaseOf says whether a HelmRelease installs one of the charts, as far as the release itself tells.

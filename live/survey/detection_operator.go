@@ -14,11 +14,8 @@ import (
 )
 
 const (
-	chartGPUOperator = "gpu-operator"
-	// labelGPUPresent is what the operator's feature discovery puts on a node with a GPU, resourceGPU what its device
-	// plugin offers there.
+	// labelGPUPresent is what the operator's feature discovery puts on a node with a GPU.
 	labelGPUPresent = "nvidia.com/gpu.present"
-	resourceGPU     = "nvidia.com/gpu"
 	// mostNodesNamed is how many nodes a piece of evidence names.
 	mostNodesNamed = 3
 )
@@ -71,11 +68,11 @@ func (r *Reader) onTarget(ctx context.Context, cluster clustermanager.Cluster, o
 
 // findings are the traces of the operator.
 func (f operatorFacts) findings() []finding {
-	found := releasesOf(f.installation.Or(nil), f.cluster, onInstallation(f.cluster), chartGPUOperator)
-	found = append(found, releasesOf(f.releases.Or(nil), f.cluster, "", chartGPUOperator)...)
+	found := releasesOf(f.installation.Or(nil), f.cluster, onInstallation(f.cluster), clustermanager.ChartGPUOperator)
+	found = append(found, releasesOf(f.releases.Or(nil), f.cluster, "", clustermanager.ChartGPUOperator)...)
 	manual := func(text string) { found = append(found, finding{provider: clustermanager.ProviderManual, text: text}) }
 	for _, app := range f.apps.Or(nil) {
-		if textAt(app.Object, "spec", "name") == chartGPUOperator && !appInstallsElsewhere(&app, f.cluster) {
+		if textAt(app.Object, "spec", "name") == clustermanager.ChartGPUOperator && !appInstallsElsewhere(&app, f.cluster) {
 			manual(clustermanager.ReferenceTo(&app).String())
 		}
 	}
@@ -106,7 +103,7 @@ func appInstallsElsewhere(app *unstructured.Unstructured, cluster clustermanager
 func gpuNodes(nodes []unstructured.Unstructured) string {
 	var labelled, allocating []string
 	for _, node := range nodes {
-		allocatable, _, _ := unstructured.NestedFieldNoCopy(node.Object, "status", "allocatable", resourceGPU)
+		allocatable, _, _ := unstructured.NestedFieldNoCopy(node.Object, "status", "allocatable", gpuResource)
 		switch quantity := fmt.Sprint(allocatable); {
 		case node.GetLabels()[labelGPUPresent] == "true":
 			labelled = append(labelled, node.GetName())
@@ -118,7 +115,7 @@ func gpuNodes(nodes []unstructured.Unstructured) string {
 	case len(labelled) > 0:
 		return named(labelled) + " labelled " + labelGPUPresent + "=true"
 	case len(allocating) > 0:
-		return named(allocating) + " with allocatable " + resourceGPU
+		return named(allocating) + " with allocatable " + gpuResource
 	}
 	return ""
 }

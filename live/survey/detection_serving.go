@@ -10,27 +10,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 const (
-	chartKServe      = "kserve-resources"
-	chartKServeLLM   = "kserve-llmisvc-resources"
-	labelController  = "control-plane"
-	controllerLLM    = "llmisvc-controller-manager"
-	controllerKServe = "kserve-controller-manager"
+	chartKServe       = "kserve-resources"
+	chartKServeLLM    = "kserve-llmisvc-resources"
+	classicController = "kserve-controller-manager"
 
-	selectControllers = labelController + " in (" + controllerLLM + "," + controllerKServe + ")"
+	selectControllers = labelControlPlane + " in (" + llmController + "," + classicController + ")"
 	selectDiscovery   = "agent-platform.giantswarm.io/model-serving-config=true"
 )
 
 // servingNouns are the APIs that tell of KServe. Helm leaves their definitions behind, so they prove nothing.
-var servingNouns = []noun{
-	{"InferenceService", schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1beta1", Resource: "inferenceservices"}},
-	{"LLMInferenceService", schema.GroupVersionResource{Group: "serving.kserve.io", Version: "v1alpha1", Resource: "llminferenceservices"}},
-}
+var servingNouns = []noun{inferenceServiceNoun, llmServiceNoun}
 
 // servingFacts are what model serving is detected from.
 type servingFacts struct {
@@ -112,7 +106,7 @@ func (r *Reader) targetServes(ctx context.Context, cluster clustermanager.Cluste
 // ownSlice says whether the cluster's slice is this product's.
 func (f servingFacts) ownSlice() bool {
 	slice := f.slice.Or(nil)
-	return slice != nil && isOwned(slice)
+	return slice != nil && owned(slice)
 }
 
 // findings are the traces of serving. With a slice of this product's every trace is its.
@@ -125,7 +119,7 @@ func (f servingFacts) findings() []finding {
 	found = append(found, releasesOf(f.releases.Or(nil), f.cluster, "", chartKServe, chartKServeLLM)...)
 	for _, controller := range f.controllers.Or(nil) {
 		release := f.rendered(&controller)
-		if isIdle(&controller) && release == nil && controller.GetLabels()[labelController] == controllerKServe {
+		if isIdle(&controller) && release == nil && controller.GetLabels()[labelControlPlane] == classicController {
 			continue
 		}
 		provider := clustermanager.ProviderManual

@@ -103,7 +103,7 @@ func TestGPUOperator(t *testing.T) {
 		{name: "unreadable with ours", noTarget: true, management: release("org-acme", "wc1-gpu-operator", owned, toWC1),
 			want: present("cluster-manager", "HelmRelease org-acme/wc1-gpu-operator on the installation")},
 		{name: "unreadable", noTarget: true, want: unknown(noFolder)},
-		{name: "nodes unreadable", refuse: map[string]int{"wc1 GET /api/v1/nodes": http.StatusForbidden}, want: unknown("every Node: reading: forbidden by the test")},
+		{name: "nodes unreadable", refuse: map[string]int{"wc1 GET /api/v1/nodes": http.StatusForbidden}, want: unknown("every Node on cluster org-acme/wc1: reading: forbidden by the test")},
 		{name: "nodes unreadable with a finding", target: policy, refuse: map[string]int{"wc1 GET /api/v1/nodes": http.StatusForbidden},
 			want: present("manual", "ClusterPolicy cluster-policy")},
 		{name: "the installation's releases unreadable", target: policy, refuse: map[string]int{"installation GET /apis/helm": http.StatusForbidden},
@@ -161,7 +161,7 @@ func TestServingComponent(t *testing.T) {
 			want: present("chart", "API serving.kserve.io/v1alpha1 served", "API serving.kserve.io/v1beta1 served", "ConfigMap agent-platform/serving")},
 		{name: "unreadable", noTarget: true, want: unknown(noFolder)},
 		{name: "unreadable with ours", noTarget: true, management: ours, want: present("cluster-manager", slice)},
-		{name: "controllers unreadable", refuse: map[string]int{"wc1 GET /apis/apps/": http.StatusForbidden}, want: unknown("every Deployment: reading: forbidden by the test")},
+		{name: "controllers unreadable", refuse: map[string]int{"wc1 GET /apis/apps/": http.StatusForbidden}, want: unknown("every Deployment on cluster org-acme/wc1: reading: forbidden by the test")},
 		{name: "slice unreadable", target: discoveryConfig, refuse: map[string]int{"/helmreleases/wc1-agent-platform": http.StatusForbidden},
 			want: unknown("HelmRelease org-acme/wc1-agent-platform: reading: forbidden by the test", "ConfigMap agent-platform/serving")},
 		{name: "children that are not ready", management: ours + child("a", "") + child("b", `status: {conditions: [{type: Ready, status: "False", reason: InstallFailed, message: "no\n  space"}]}`) +
