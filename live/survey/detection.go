@@ -169,6 +169,8 @@ func (c condition) truth() *bool {
 	return nil
 }
 
+func (c condition) isTrue() bool { return c.status == string(metav1.ConditionTrue) }
+
 // conditionOf is the condition of a type among those of an object's status.
 func conditionOf(object *unstructured.Unstructured, kind string) condition {
 	return conditionIn(mapsAt(object.Object, "status", "conditions"), kind)

@@ -35,6 +35,9 @@ type servingFacts struct {
 	children, installation list
 	// releases, controllers and discovery are the target's.
 	releases, controllers, discovery list
+	// configs are those of the slice's namespace; nil: their API is not served.
+	configs list
+	webhook clustermanager.Reading[*clustermanager.Webhook]
 	// apis are those of servingNouns that the target serves.
 	apis []string
 }
@@ -57,6 +60,8 @@ func (r *Reader) servingFacts(ctx context.Context, cluster clustermanager.Cluste
 	start(func() { facts.releases = r.onTarget(ctx, cluster, helmReleaseNoun, "") })
 	start(func() { facts.controllers = r.onTarget(ctx, cluster, deploymentNoun, selectControllers) })
 	start(func() { facts.discovery = r.onTarget(ctx, cluster, configMapNoun, selectDiscovery) })
+	start(func() { facts.configs = r.configObjects(ctx, cluster) })
+	start(func() { facts.webhook = clustermanager.Read(r.webhook(ctx, cluster)) })
 	for index, of := range servingNouns {
 		start(func() { served[index] = r.targetServes(ctx, cluster, of) })
 	}
@@ -97,6 +102,8 @@ func (r *Reader) targetServes(ctx context.Context, cluster clustermanager.Cluste
 		return false
 	}
 	served, err := once(target, keyOf("serves", of, "", ""), func() (bool, error) {
+		ctx, cancel := target.bound(ctx)
+		defer cancel()
 		_, err := target.client.Dynamic.Resource(of.resource).List(ctx, metav1.ListOptions{Limit: 1})
 		return err == nil, err
 	})
@@ -180,7 +187,23 @@ func (f servingFacts) remarks(present bool) []string {
 			remarks = append(remarks, pendingText(state))
 		}
 	}
+	for _, config := range f.configs.Or(nil) {
+		if deleting(&config) {
+			remarks = append(remarks, clustermanager.ReferenceTo(&config).String()+": terminating")
+		}
+	}
+	if remark := webhookRemark(f.webhook); present && remark != "" && (f.expectsWebhook() || f.webhook.Or(nil).Reason != reasonNoConfiguration) {
+		remarks = append(remarks, remark)
+	}
 	return remarks
+}
+
+// expectsWebhook says whether something was found that brings the webhook.
+func (f servingFacts) expectsWebhook() bool {
+	return f.ownSlice() || len(releasesOf(f.releases.Or(nil), f.cluster, "", chartKServeLLM)) > 0 ||
+		slices.ContainsFunc(f.controllers.Or(nil), func(controller unstructured.Unstructured) bool {
+			return controller.GetLabels()[labelControlPlane] == llmController
+		})
 }
 
 func (f servingFacts) component() clustermanager.Component {
@@ -196,7 +219,7 @@ func releaseState(release *unstructured.Unstructured) clustermanager.ReleaseStat
 		Name: release.GetName(), Namespace: release.GetNamespace(),
 		Ready: ready.truth(), Reason: ready.reason, Since: ready.since, DeletedAt: timeAt(release.Object, "metadata", "deletionTimestamp"),
 	}
-	if ready.status != string(metav1.ConditionTrue) {
+	if !ready.isTrue() {
 		state.Message = ready.message
 	}
 	return state

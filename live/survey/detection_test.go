@@ -122,9 +122,10 @@ func TestGPUOperator(t *testing.T) {
 }
 
 const (
-	isvc  = "\n---\n{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: m, namespace: x}}\n"
-	llm   = "\n---\n{apiVersion: serving.kserve.io/v1alpha1, kind: LLMInferenceService, metadata: {name: m, namespace: x}}\n"
-	slice = "HelmRelease org-acme/wc1-agent-platform on the installation"
+	isvc      = "\n---\n{apiVersion: serving.kserve.io/v1beta1, kind: InferenceService, metadata: {name: m, namespace: x}}\n"
+	llm       = "\n---\n{apiVersion: serving.kserve.io/v1alpha1, kind: LLMInferenceService, metadata: {name: m, namespace: x}}\n"
+	noWebhook = "webhook of LLMInferenceServices: not ready (NoConfiguration: no configuration admits LLMInferenceServices)"
+	slice     = "HelmRelease org-acme/wc1-agent-platform on the installation"
 )
 
 func TestServingComponent(t *testing.T) {
@@ -132,23 +133,23 @@ func TestServingComponent(t *testing.T) {
 	llmController := func(labels string) string { return "{control-plane: llmisvc-controller-manager" + labels + "}" }
 	for _, test := range []detectionCase{
 		{name: "nothing", want: absent()},
-		{name: "ours", management: ours, want: present("cluster-manager", slice)},
+		{name: "ours", management: ours, want: present("cluster-manager", slice, noWebhook)},
 		{name: "a foreign release under the slice's name", management: release("org-acme", "wc1-agent-platform", ofWC1, toWC1), want: absent()},
 		{name: "everything is ours with a slice", management: ours,
 			target: discoveryConfig + release("kserve", "kserve-resources", "{}", "{}") + deployment("llm", llmController(""), "spec: {}"),
-			want:   present("cluster-manager", "ConfigMap agent-platform/serving", "Deployment kserve/llm", "HelmRelease kserve/kserve-resources", slice)},
-		{name: "a release", target: release("kserve", "kserve-llmisvc-resources", "{}", "{}"), want: present("manual", "HelmRelease kserve/kserve-llmisvc-resources")},
+			want:   present("cluster-manager", "ConfigMap agent-platform/serving", "Deployment kserve/llm", "HelmRelease kserve/kserve-resources", slice, noWebhook)},
+		{name: "a release", target: release("kserve", "kserve-llmisvc-resources", "{}", "{}"), want: present("manual", "HelmRelease kserve/kserve-llmisvc-resources", noWebhook)},
 		{name: "the platform's release", target: release("kserve", "kserve-resources", rendered, "{}"), want: present("chart", "HelmRelease kserve/kserve-resources")},
 		{name: "another cluster's child is not the own cluster's", own: true, management: release("org-acme", "kserve-llmisvc-resources", rendered, toWC1), want: absent()},
-		{name: "a controller", target: deployment("llm", llmController(""), "spec: {replicas: 1}"), want: present("manual", "Deployment kserve/llm")},
+		{name: "a controller", target: deployment("llm", llmController(""), "spec: {replicas: 1}"), want: present("manual", "Deployment kserve/llm", noWebhook)},
 		{name: "the classic controller", target: deployment("classic", "{control-plane: kserve-controller-manager}", "spec: {replicas: 1}"),
 			want: present("manual", "Deployment kserve/classic")},
 		{name: "a controller that the platform's release rendered",
 			target: deployment("llm", llmController(", helm.toolkit.fluxcd.io/name: k, helm.toolkit.fluxcd.io/namespace: flux"), "spec: {replicas: 1}") + release("flux", "k", rendered, "{}"),
-			want:   present("chart", "Deployment kserve/llm")},
+			want:   present("chart", "Deployment kserve/llm", noWebhook)},
 		{name: "a controller that a release on the installation rendered", management: release("org-acme", "k", "{giantswarm.io/cluster: wc1, helm.sh/chart: agent-platform-4.85.0}", toWC1),
 			target: deployment("llm", llmController(", helm.toolkit.fluxcd.io/name: k, helm.toolkit.fluxcd.io/namespace: org-acme"), "spec: {replicas: 1}"),
-			want:   present("chart", "Deployment kserve/llm")},
+			want:   present("chart", "Deployment kserve/llm", noWebhook)},
 		{name: "the classic controller scaled to nothing", target: deployment("classic", "{control-plane: kserve-controller-manager}", "spec: {replicas: 0}"),
 			want: absent("Deployment kserve/classic: scaled to 0 replicas, and no release renders it")},
 		{name: "scaled to nothing by a release", target: deployment("classic", "{control-plane: kserve-controller-manager, helm.toolkit.fluxcd.io/name: k, helm.toolkit.fluxcd.io/namespace: flux}", "spec: {replicas: 0}") + release("flux", "k", "{}", "{}"),
@@ -169,7 +170,7 @@ func TestServingComponent(t *testing.T) {
 			strings.Replace(child("e", `status: {conditions: [{type: Ready, status: "True"}]}`), "metadata: {", `metadata: {finalizers: [finalizers.fluxcd.io], deletionTimestamp: "2026-08-01T09:00:00Z", `, 1),
 			want: present("cluster-manager",
 				"HelmRelease org-acme/a: no Ready condition yet", slice, "HelmRelease org-acme/b: Ready False (InstallFailed: no space)",
-				"HelmRelease org-acme/d: Ready Unknown (Progressing)", "HelmRelease org-acme/e: being deleted since 2026-08-01T09:00:00Z")},
+				"HelmRelease org-acme/d: Ready Unknown (Progressing)", "HelmRelease org-acme/e: being deleted since 2026-08-01T09:00:00Z", noWebhook)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			snapshot, cluster := test.snapshot()

@@ -79,10 +79,15 @@ func keyOf(what string, of noun, namespace, detail string) string {
 // get reads an object. What it returns is shared: it must not be changed. An absent object, or one whose kind is not
 // served, is an error that apierrors.IsNotFound knows.
 func (r *Reader) get(ctx context.Context, of noun, namespace, name string) (*unstructured.Unstructured, error) {
+	if held := r.heldOf(of); held != nil {
+		return held.get(of, namespace, name)
+	}
 	return once(r, keyOf("get", of, namespace, name), func() (*unstructured.Unstructured, error) {
+		ctx, cancel := r.bound(ctx)
+		defer cancel()
 		object, err := r.client.Dynamic.Resource(of.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return nil, &readError{of.reference(namespace, name).String() + r.where, err}
+			return nil, r.failed(ctx, of.reference(namespace, name).String(), err)
 		}
 		return object, nil
 	})
@@ -98,9 +103,11 @@ func (r *Reader) know(of noun, object *unstructured.Unstructured) {
 // getMetadata reads an object's metadata alone.
 func (r *Reader) getMetadata(ctx context.Context, of noun, namespace, name string) (*metav1.PartialObjectMetadata, error) {
 	return once(r, keyOf("metadata", of, namespace, name), func() (*metav1.PartialObjectMetadata, error) {
+		ctx, cancel := r.bound(ctx)
+		defer cancel()
 		object, err := r.client.Metadata.Resource(of.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return nil, &readError{of.reference(namespace, name).String() + r.where, err}
+			return nil, r.failed(ctx, of.reference(namespace, name).String(), err)
 		}
 		return object, nil
 	})
@@ -109,14 +116,19 @@ func (r *Reader) getMetadata(ctx context.Context, of noun, namespace, name strin
 // list reads the objects that the selectors choose, of one namespace or, with "", of all. A kind that is not served has
 // none.
 func (r *Reader) list(ctx context.Context, of noun, namespace string, options metav1.ListOptions) ([]unstructured.Unstructured, error) {
+	if held := r.heldOf(of); held != nil && options.FieldSelector == "" {
+		return held.list(namespace, options.LabelSelector)
+	}
 	key := keyOf("list", of, namespace, options.LabelSelector+"|"+options.FieldSelector)
 	return once(r, key, func() ([]unstructured.Unstructured, error) {
+		ctx, cancel := r.bound(ctx)
+		defer cancel()
 		found, err := r.client.Dynamic.Resource(of.resource).Namespace(namespace).List(ctx, options)
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil, nil
 		case err != nil:
-			return nil, &readError{listed(of, namespace) + r.where, err}
+			return nil, r.failed(ctx, listed(of, namespace), err)
 		}
 		return found.Items, nil
 	})

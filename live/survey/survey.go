@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/metadata"
@@ -39,6 +40,9 @@ type Options struct {
 	Resolve func(url string) (clustermanager.GitRepository, error)
 	// Workload makes the caller's clients of a workload cluster; nil: no workload cluster can be read.
 	Workload Workload
+	// WorkloadBudget is the time that all reads of one workload cluster may take together, so that one that does not
+	// answer delays no other; zero: each request has its own timeout alone.
+	WorkloadBudget time.Duration
 	// Charts reads charts from the registry; nil: no registry is read, and what depends on one is unknown.
 	Charts Charts
 	// Resolver asks the DNS for zones; nil: an issuer that needs one is refused.
@@ -52,9 +56,13 @@ type Reader struct {
 	options Options
 	// where says in errors which API server is read; "": the installation's.
 	where string
+	// deadline ends the reads of a workload cluster; zero: each request has its own timeout alone.
+	deadline time.Time
 
 	mu    sync.Mutex
 	reads map[string]any
+	// held are the kinds that were listed whole.
+	held map[schema.GroupVersionResource]*held
 }
 
 // New makes the reader of one call.
@@ -62,7 +70,7 @@ func New(client Client, options Options) *Reader {
 	if options.Resolve == nil {
 		options.Resolve = HostResolver(options.Settings)
 	}
-	return &Reader{client: client, options: options, reads: map[string]any{}}
+	return &Reader{client: client, options: options, reads: map[string]any{}, held: map[schema.GroupVersionResource]*held{}}
 }
 
 // NodePool reads the facts that a node pool is composed from. The error says that the cluster was not found, or not

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -44,9 +45,13 @@ func (r *Reader) target(ctx context.Context, cluster clustermanager.Cluster) (*R
 		if err != nil {
 			return nil, fmt.Errorf("Cluster %s/%s: connecting: %w", cluster.Namespace, cluster.Name, err)
 		}
-		return &Reader{
+		made := &Reader{
 			client: client, options: r.options, where: " on cluster " + cluster.Namespace + "/" + cluster.Name, reads: map[string]any{},
-		}, nil
+		}
+		if budget := r.options.WorkloadBudget; budget > 0 {
+			made.deadline = time.Now().Add(budget)
+		}
+		return made, nil
 	})
 }
 
