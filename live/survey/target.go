@@ -56,31 +56,11 @@ func (r *Reader) Target(ctx context.Context, cluster clustermanager.Cluster) (cl
 // owner is the Kustomization that the labels of the cluster's HelmRelease name, or when there is none those of its App,
 // or else those of the Cluster itself.
 func (r *Reader) owner(ctx context.Context, cluster clustermanager.Cluster) (clustermanager.NamespacedName, error) {
-	var labelled *unstructured.Unstructured
-	for _, noun := range []noun{helmReleaseNoun, appNoun, clusterNoun} {
-		object, err := r.get(ctx, noun, cluster.Namespace, cluster.Name)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if apierrors.IsForbidden(err) {
-			return clustermanager.NamespacedName{}, clustermanager.Refuse(
-				"%s: you may not read it, and its labels say which Kustomization owns the cluster: ask for the right to get %s",
-				noun.reference(cluster.Namespace, cluster.Name), noun.resource.GroupResource())
-		}
-		if err != nil {
-			return clustermanager.NamespacedName{}, err
-		}
-		labelled = object
-		break
+	labelled, err := r.labelled(ctx, cluster)
+	if err != nil {
+		return clustermanager.NamespacedName{}, err
 	}
-	if labelled == nil {
-		return clustermanager.NamespacedName{}, clusterNotFound(
-			clustermanager.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Name})
-	}
-	owner := clustermanager.NamespacedName{
-		Namespace: labelled.GetLabels()[clustermanager.LabelKustomizationNamespace],
-		Name:      labelled.GetLabels()[clustermanager.LabelKustomizationName],
-	}
+	owner := kustomizationOf(labelled)
 	if owner.Name == "" || owner.Namespace == "" {
 		return owner, clustermanager.Refuse(
 			"Cluster %s/%s: no Kustomization owns it, %s has no labels %s and %s: %s",
@@ -88,6 +68,31 @@ func (r *Reader) owner(ctx context.Context, cluster clustermanager.Cluster) (clu
 			clustermanager.LabelKustomizationName, clustermanager.LabelKustomizationNamespace, fromGit)
 	}
 	return owner, nil
+}
+
+// labelled is the object whose labels say which Kustomization owns the cluster.
+func (r *Reader) labelled(ctx context.Context, cluster clustermanager.Cluster) (*unstructured.Unstructured, error) {
+	for _, noun := range []noun{helmReleaseNoun, appNoun, clusterNoun} {
+		object, err := r.get(ctx, noun, cluster.Namespace, cluster.Name)
+		switch {
+		case apierrors.IsNotFound(err):
+			continue
+		case apierrors.IsForbidden(err):
+			return nil, clustermanager.Refuse(
+				"%s: you may not read it, and its labels say which Kustomization owns the cluster: ask for the right to get %s",
+				noun.reference(cluster.Namespace, cluster.Name), noun.resource.GroupResource())
+		}
+		return object, err
+	}
+	return nil, clusterNotFound(clustermanager.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Name})
+}
+
+// kustomizationOf is the Kustomization that an object's labels name.
+func kustomizationOf(object *unstructured.Unstructured) clustermanager.NamespacedName {
+	return clustermanager.NamespacedName{
+		Namespace: object.GetLabels()[clustermanager.LabelKustomizationNamespace],
+		Name:      object.GetLabels()[clustermanager.LabelKustomizationName],
+	}
 }
 
 // onTheWay reads an object that the target cannot be found without.
