@@ -89,8 +89,10 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 	if options.through != nil {
 		server.Host = options.through(server.Host)
 	}
+	sessions := session.New(server, opened.offline.Route)
+	sessions.LogTo(options.log)
 	opened.tools, err = mcptools.New(mcptools.Options{
-		Version: version, Settings: opened.offline.Settings, Sessions: session.New(server, opened.offline.Route),
+		Version: version, Settings: opened.offline.Settings, Sessions: sessions,
 		Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return opened.offline.Caller, nil },
 		CommitOffered: opened.offline.Caller.GitHub != nil,

@@ -1,19 +1,19 @@
-// Package session turns a caller into clients of an API server.
+// Package session turns a caller into clients of an API server: the installation's, or a workload cluster's.
 //
 // It promises that every client presents the caller's token and nothing else: whatever credential the base
 // configuration holds is dropped, and a caller without a token gets an error, never the process's own identity. Clients
-// are reused by the same token, because a new one costs a discovery and a connection. It leaves out the checking of
-// tokens, which is the API server's, and where a workload cluster's endpoint is read.
+// are reused by the same token for the same server, because a new one costs a connection; those of one server share
+// theirs. Their number is bounded, and live ones never go all at once. It leaves out the checking of tokens, which is
+// the API server's: one that has expired is presented all the same. And it leaves out where a workload cluster's
+// endpoint is read.
 package session
 
 import (
-	"container/list"
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"k8s.io/client-go/discovery"
@@ -26,8 +26,6 @@ import (
 
 const (
 	userAgent = "cluster-manager"
-	// maxClients bounds the callers whose clients are kept.
-	maxClients = 256
 	// requestTimeout ends a request that hangs. An aggregator in front of the server gives up on a call at about ten
 	// seconds, so a later answer helps nobody.
 	requestTimeout = 10 * time.Second
@@ -48,27 +46,9 @@ type Client struct {
 type Sessions struct {
 	base  *rest.Config
 	route Route
+	log   *slog.Logger
 
-	mu sync.Mutex
-	// order holds the kept clients, the one used last in front; byToken finds them.
-	order   *list.List
-	byToken map[tokenSum]*list.Element
-}
-
-type tokenSum [sha256.Size]byte
-
-// kept is an element of the order.
-type kept struct {
-	token  tokenSum
-	client *Client
-}
-
-// Route says how a workload cluster's API server is reached, given the endpoint that its kubeconfig names.
-type Route func(cluster clustermanager.Cluster, endpoint clustermanager.Endpoint) (*rest.Config, error)
-
-// Direct reaches a workload cluster's API server where its kubeconfig says.
-func Direct(_ clustermanager.Cluster, endpoint clustermanager.Endpoint) (*rest.Config, error) {
-	return &rest.Config{Host: endpoint.Server, TLSClientConfig: rest.TLSClientConfig{CAData: []byte(endpoint.CABundle)}}, nil
+	installation, workload *keeper
 }
 
 // New makes Sessions for the installation that the configuration names. Of it only what finds and trusts the server
@@ -77,7 +57,7 @@ func New(base *rest.Config, route Route) *Sessions {
 	if route == nil {
 		route = Direct
 	}
-	return &Sessions{base: anonymous(base), route: route, order: list.New(), byToken: map[tokenSum]*list.Element{}}
+	return &Sessions{base: anonymous(base), route: route, installation: newKeeper(), workload: newKeeper()}
 }
 
 // Installation returns the clients of the installation for the caller. Without a token the error is [ErrNoToken].
@@ -85,45 +65,15 @@ func (s *Sessions) Installation(caller clustermanager.Caller) (*Client, error) {
 	if caller.KubernetesToken.IsZero() {
 		return nil, ErrNoToken
 	}
-	token := tokenSum(sha256.Sum256([]byte(caller.KubernetesToken.Reveal())))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if element, there := s.byToken[token]; there {
-		s.order.MoveToFront(element)
-		return element.Value.(*kept).client, nil
-	}
-	client, err := newClient(s.base, caller.KubernetesToken)
+	of := key{token: sumOf(caller.KubernetesToken.Reveal())}
+	client, expired, err := s.installation.client(of, caller.KubernetesToken, func() (*Client, error) {
+		return newClient(s.base, caller.KubernetesToken)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("installation: making the caller's clients: %w", err)
 	}
-	s.keep(token, client)
+	s.logExpired(expired)
 	return client, nil
-}
-
-// Workload returns the clients of a workload cluster's API server for the caller, under the rules of Installation. The
-// endpoint is the one that the cluster's kubeconfig names.
-func (s *Sessions) Workload(caller clustermanager.Caller, cluster clustermanager.Cluster, endpoint clustermanager.Endpoint) (*Client, error) {
-	if caller.KubernetesToken.IsZero() {
-		return nil, ErrNoToken
-	}
-	server, err := s.route(cluster, endpoint)
-	if err != nil {
-		return nil, err
-	}
-	client, err := newClient(anonymous(server), caller.KubernetesToken)
-	if err != nil {
-		return nil, fmt.Errorf("Cluster %s/%s: making the caller's clients: %w", cluster.Namespace, cluster.Name, err)
-	}
-	return client, nil
-}
-
-// keep adds a client and lets the one go that was used least recently.
-func (s *Sessions) keep(token tokenSum, client *Client) {
-	s.byToken[token] = s.order.PushFront(&kept{token: token, client: client})
-	if s.order.Len() > maxClients {
-		oldest := s.order.Remove(s.order.Back()).(*kept)
-		delete(s.byToken, oldest.token)
-	}
 }
 
 // newClient makes the clients over one connection pool.

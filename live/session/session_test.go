@@ -167,8 +167,8 @@ func TestReuse(t *testing.T) {
 	if get("0") != first {
 		t.Error("the one used recently is gone")
 	}
-	if len(sessions.byToken) != maxClients || sessions.order.Len() != maxClients {
-		t.Errorf("%d are kept", len(sessions.byToken))
+	if kept := sessions.installation; len(kept.byKey) != maxClients || kept.order.Len() != maxClients {
+		t.Errorf("%d are kept", len(kept.byKey))
 	}
 	if get("1") == second {
 		t.Error("the one used least recently is kept")
@@ -186,8 +186,8 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if len(sessions.byToken) != 3 {
-		t.Errorf("%d are kept", len(sessions.byToken))
+	if kept := sessions.installation.byKey; len(kept) != 3 {
+		t.Errorf("%d are kept", len(kept))
 	}
 }
 

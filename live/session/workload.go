@@ -1,0 +1,45 @@
+package session
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"k8s.io/client-go/rest"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// Route says how a workload cluster's API server is reached, given the endpoint that its kubeconfig names.
+type Route func(cluster clustermanager.Cluster, endpoint clustermanager.Endpoint) (*rest.Config, error)
+
+// Direct reaches a workload cluster's API server where its kubeconfig says.
+func Direct(_ clustermanager.Cluster, endpoint clustermanager.Endpoint) (*rest.Config, error) {
+	return &rest.Config{Host: endpoint.Server, TLSClientConfig: rest.TLSClientConfig{CAData: []byte(endpoint.CABundle)}}, nil
+}
+
+// Workload returns the clients of a workload cluster's API server for the caller, under the rules of Installation. The
+// endpoint is the one that the cluster's kubeconfig names; a cluster whose server or authority changes gets new clients.
+func (s *Sessions) Workload(caller clustermanager.Caller, cluster clustermanager.Cluster, endpoint clustermanager.Endpoint) (*Client, error) {
+	if caller.KubernetesToken.IsZero() {
+		return nil, ErrNoToken
+	}
+	server, err := s.route(cluster, endpoint)
+	if err != nil {
+		return nil, err
+	}
+	of := key{token: sumOf(caller.KubernetesToken.Reveal()), server: sumOf(
+		cluster.Namespace, cluster.Name, endpoint.Server, endpoint.CABundle,
+		server.Host, server.ServerName, server.CAFile, string(server.CAData),
+	)}
+	client, _, err := s.workload.client(of, caller.KubernetesToken, func() (*Client, error) {
+		return newClient(anonymous(server), caller.KubernetesToken)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("Cluster %s/%s: making the caller's clients: %w", cluster.Namespace, cluster.Name, err)
+	}
+	return client, nil
+}
+
+// sumOf is the hash of the parts.
+func sumOf(parts ...string) sum { return sha256.Sum256([]byte(strings.Join(parts, "\x00"))) }
