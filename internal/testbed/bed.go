@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/internal/registry"
+	"github.com/clustermanager/cluster-manager/internal/testbed/egress"
 )
 
 // KeepVariable names the environment variable that, when set, leaves the folder of a bed in place.
@@ -31,6 +33,13 @@ type Options struct {
 	Definitions []Set
 	// Flux starts source-controller and kustomize-controller, and installs their definitions.
 	Flux bool
+	// Helm starts source-controller and the stand-in of helm-controller, and installs their definitions.
+	Helm bool
+	// Tenancy installs the rule of package tenancy on HelmReleases, and their definition.
+	Tenancy bool
+	// Charts is a folder of charts, <chart>-<version> each. The bed serves them as an OCI registry, which source-controller
+	// finds at oci://gsoci.azurecr.io/charts/giantswarm.
+	Charts string
 }
 
 // Bed is a running bed. Its methods may be called at the same time.
@@ -49,6 +58,10 @@ type Bed struct {
 	tokens     map[string]clustermanager.Secret
 	// users are the people's tokens by e-mail, of their first signing in.
 	users map[string]clustermanager.Secret
+
+	registry *registry.Registry
+	// egress leads source-controller to the registry.
+	egress *egress.Proxy
 }
 
 // Start starts a bed that ends with the test, and returns when all of it is ready. A test is skipped when the programs are
@@ -63,20 +76,24 @@ func Start(t testing.TB, options Options) *Bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			for _, process := range bed.processes {
-				t.Logf("%s said last:\n%s", process.name, process.tail(30))
-			}
-		}
-		if err := bed.close(os.Getenv(KeepVariable) != ""); err != nil {
-			t.Error(err)
-		}
-	})
+	bed.endWith(t)
 	if err := bed.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return bed
+}
+
+func (b *Bed) endWith(t testing.TB) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, process := range b.processes {
+				t.Logf("%s said last:\n%s", process.name, process.tail(30))
+			}
+		}
+		if err := b.close(os.Getenv(KeepVariable) != ""); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // Run runs a bed until the context ends. It calls ready when everything runs, with the path of a kubeconfig that has a
@@ -99,22 +116,29 @@ func newBed(ctx context.Context, options Options) (*Bed, error) {
 	if err != nil {
 		return nil, err
 	}
+	bed := &Bed{options: options, programs: programs, modules: modules}
+	return bed, bed.makeFolder()
+}
+
+func (b *Bed) makeFolder() error {
 	folder, err := os.MkdirTemp("", "cluster-manager-testbed-")
 	if err != nil {
-		return nil, fmt.Errorf("test bed: making its folder: %w", err)
+		return fmt.Errorf("test bed: making its folder: %w", err)
 	}
+	b.folder = folder
 	for _, name := range []string{"certificates", "logs", "storage", "tmp"} {
 		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
-			return nil, fmt.Errorf("test bed: making its folder: %w", err)
+			return fmt.Errorf("test bed: making its folder: %w", err)
 		}
 	}
-	return &Bed{options: options, programs: programs, modules: modules, folder: folder}, nil
+	return nil
 }
 
 // run starts everything. What was started is there for close, also when it returns an error.
 func (b *Bed) run(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		b.makeAuthorities, b.runProvider, b.runAPIServer, b.runControllerManager, b.installDefinitions, b.signIn, b.runFlux,
+		b.makeAuthorities, b.runProvider, b.runAPIServer, b.runControllerManager, b.installDefinitions, b.installTenancy,
+		b.signIn, b.runRegistry, b.runFlux, b.runHelm,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -127,13 +151,14 @@ func (b *Bed) close(keep bool) error {
 	for _, process := range b.processes {
 		process.stop()
 	}
+	err := b.closeRegistry()
 	if keep {
-		return nil
+		return err
 	}
-	if err := os.RemoveAll(b.folder); err != nil {
-		return fmt.Errorf("test bed: removing its folder: %w", err)
+	if removeErr := os.RemoveAll(b.folder); removeErr != nil {
+		return errors.Join(err, fmt.Errorf("test bed: removing its folder: %w", removeErr))
 	}
-	return nil
+	return err
 }
 
 func (b *Bed) makeAuthorities(context.Context) error {

@@ -47,8 +47,8 @@ func newAuthority(folder, name string) (authority, error) {
 	return authority{certificate, key, file}, writePEM(file, "CERTIFICATE", raw)
 }
 
-// issue makes a certificate for both sides of a connection on loopback.
-func (a authority) issue(folder, name string) (pair, error) {
+// issue makes a certificate for both sides of a connection on loopback, for a server of other names too.
+func (a authority) issue(folder, name string, others ...string) (pair, error) {
 	files := pair{filepath.Join(folder, name+".crt"), filepath.Join(folder, name+".key")}
 	key, err := writeKey(files.key)
 	if err != nil {
@@ -57,7 +57,7 @@ func (a authority) issue(folder, name string) (pair, error) {
 	template := newTemplate(name)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	template.DNSNames = []string{"localhost"}
+	template.DNSNames = append([]string{"localhost"}, others...)
 	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
 	raw, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
 	if err != nil {

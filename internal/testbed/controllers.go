@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,9 +13,11 @@ import (
 )
 
 // controllers are those of the controller manager that do not need nodes: garbage collection, namespaces that go, service
-// accounts with their tokens, the CA in each namespace, and the roles view, edit and admin.
+// accounts with their tokens, the CA in each namespace, the roles view, edit and admin, and jobs, whose pods then wait for
+// a node.
 const controllers = "garbage-collector-controller,namespace-controller,serviceaccount-controller," +
-	"serviceaccount-token-controller,root-ca-certificate-publisher-controller,clusterrole-aggregation-controller"
+	"serviceaccount-token-controller,root-ca-certificate-publisher-controller,clusterrole-aggregation-controller," +
+	"job-controller"
 
 // runControllerManager returns when the roles view, edit and admin hold rules.
 func (b *Bed) runControllerManager(ctx context.Context) error {
@@ -50,53 +51,4 @@ func (b *Bed) runControllerManager(ctx context.Context) error {
 		}
 		return err
 	})
-}
-
-// fluxNamespace is where Flux's controllers think that they run.
-const fluxNamespace = "flux-system"
-
-// runFlux starts Flux's controllers, when the bed is to have them.
-func (b *Bed) runFlux(ctx context.Context) error {
-	if !b.options.Flux {
-		return nil
-	}
-	storage, err := freeAddress()
-	if err != nil {
-		return err
-	}
-	if err := b.writeKubeconfig("flux.kubeconfig", map[string]clustermanager.Secret{adminName: b.tokens[adminName]}); err != nil {
-		return err
-	}
-	source, sourceReady, err := b.startFlux(sourceController,
-		"--storage-path="+b.path("storage"), "--storage-addr="+storage, "--storage-adv-addr="+storage)
-	if err != nil {
-		return err
-	}
-	kustomize, kustomizeReady, err := b.startFlux(kustomizeController)
-	if err != nil {
-		return err
-	}
-	if err := source.ready(ctx, sourceReady); err != nil {
-		return err
-	}
-	return kustomize.ready(ctx, kustomizeReady)
-}
-
-func (b *Bed) startFlux(name string, arguments ...string) (*process, func(context.Context) error, error) {
-	metrics, err := freeAddress()
-	if err != nil {
-		return nil, nil, err
-	}
-	health, err := freeAddress()
-	if err != nil {
-		return nil, nil, err
-	}
-	controller, err := b.start(name,
-		[]string{"RUNTIME_NAMESPACE=" + fluxNamespace, "KUBECONFIG=" + b.path("flux.kubeconfig")},
-		append([]string{
-			"--watch-all-namespaces=true", "--events-addr=", "--enable-leader-election=false",
-			"--metrics-addr=" + metrics, "--health-addr=" + health,
-		}, arguments...)...,
-	)
-	return controller, func(ctx context.Context) error { return get(ctx, http.DefaultClient, "http://"+health+"/readyz") }, err
 }

@@ -141,9 +141,18 @@ func (c *Client) serves(definition *unstructured.Unstructured) error {
 
 // definitions reads the definitions of the bed's sets.
 func (b *Bed) definitions() ([]*unstructured.Unstructured, error) {
-	sets := b.options.Definitions
-	if b.options.Flux {
-		sets = append([]Set{FluxSource, FluxKustomize}, sets...)
+	sets := slices.Clone(b.options.Definitions)
+	for _, one := range []struct {
+		on   bool
+		sets []Set
+	}{
+		{b.options.Flux, []Set{FluxSource, FluxKustomize}},
+		{b.options.Helm, []Set{FluxSource, FluxHelm}},
+		{b.options.Tenancy, []Set{FluxHelm}},
+	} {
+		if one.on {
+			sets = append(sets, one.sets...)
+		}
 	}
 	if len(sets) == 0 {
 		return nil, nil

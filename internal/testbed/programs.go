@@ -23,6 +23,7 @@ const (
 	kustomizeController = "kustomize-controller"
 	issuer              = "issuer"
 	helmDefinitions     = "helm-definitions"
+	helmStandIn         = "helm-stand-in"
 )
 
 // out stands in a command for the path to write to.
@@ -53,6 +54,9 @@ var modules = []module{
 			"go", "tool", "controller-gen", "crd:crdVersions=v1",
 			"paths=github.com/fluxcd/helm-controller/api/v2", "output:crd:dir=" + out,
 		}},
+	}},
+	{"helm", []product{
+		{helmStandIn, goBuild("-s -w", ".")},
 	}},
 	{"kube", []product{
 		{etcd, goBuild(kubernetesFlags, "go.etcd.io/etcd/server/v3")},

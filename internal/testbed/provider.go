@@ -100,11 +100,19 @@ func (b *Bed) signIn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.users[user.Email], b.tokens[user.Email] = token, token
-		err = Eventually(ctx, func(ctx context.Context) error { return b.answers(ctx, b.Config(user.Email), "/api") })
-		if err != nil {
-			return fmt.Errorf("test bed: user %s: waiting until the API server knows them: %w", user.Email, err)
+		if err := b.welcome(ctx, user.Email, token); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// welcome waits until the API server takes a user's token.
+func (b *Bed) welcome(ctx context.Context, email string, token clustermanager.Secret) error {
+	b.users[email], b.tokens[email] = token, token
+	err := Eventually(ctx, func(ctx context.Context) error { return b.answers(ctx, b.Config(email), "/api") })
+	if err != nil {
+		return fmt.Errorf("test bed: user %s: waiting until the API server knows them: %w", email, err)
 	}
 	return nil
 }
