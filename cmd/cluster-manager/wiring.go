@@ -15,6 +15,7 @@ import (
 	"github.com/clustermanager/cluster-manager/gitops/proof"
 	"github.com/clustermanager/cluster-manager/internal/localforge"
 	"github.com/clustermanager/cluster-manager/internal/offline"
+	"github.com/clustermanager/cluster-manager/internal/registry"
 	"github.com/clustermanager/cluster-manager/live/session"
 	"github.com/clustermanager/cluster-manager/live/survey"
 	"github.com/clustermanager/cluster-manager/mcptools"
@@ -30,7 +31,9 @@ type installation struct {
 	forge     *localforge.Forge
 	addresses addresses
 	tools     *mcptools.Tools
-	scratch   string
+	// registry serves the snapshot's charts; nil: it has none.
+	registry *registry.Registry
+	scratch  string
 	// lock is the open file that keeps other processes out of a kept folder.
 	lock *os.File
 }
@@ -85,6 +88,10 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 	if err = opened.findForge(ctx, options); err != nil {
 		return nil, err
 	}
+	charts, err := opened.startRegistry(ctx)
+	if err != nil {
+		return nil, err
+	}
 	server := opened.offline.Config()
 	if options.through != nil {
 		server.Host = options.through(server.Host)
@@ -93,7 +100,7 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 	sessions.LogTo(options.log)
 	opened.tools, err = mcptools.New(mcptools.Options{
 		Version: version, Settings: opened.offline.Settings, Sessions: sessions,
-		Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
+		Charts: charts, Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return opened.offline.Caller, nil },
 		CommitOffered: opened.offline.Caller.GitHub != nil,
 	})
@@ -208,6 +215,9 @@ func (i *installation) Close() error {
 	}
 	if i.offline != nil {
 		errs = append(errs, i.offline.Close())
+	}
+	if i.registry != nil {
+		errs = append(errs, i.registry.Close())
 	}
 	if i.lock != nil {
 		errs = append(errs, i.lock.Close())

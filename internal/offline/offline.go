@@ -10,8 +10,9 @@
 //
 // It leaves out watches, subresources, conversion between versions, defaults and validation by schema, also the
 // strict one that a write may ask for, owners of fields, so that an apply never conflicts and takes nothing off,
-// admission, access rules and garbage collection, and the git side: the folder of the repositories is named by
-// [Installation.Repositories], and who opens the installation starts the forge.
+// admission, access rules and garbage collection, and the git side and the registry: the folders of the repositories and
+// of the charts are named by [Installation.Repositories] and [Installation.Charts], and who opens the installation starts
+// what serves them.
 package offline
 
 import (
@@ -59,6 +60,7 @@ type Installation struct {
 	Flags map[string]string
 
 	repositories string
+	charts       string
 	address      string
 	clusters     map[string]bool
 	server       *http.Server
@@ -72,6 +74,7 @@ func Open(ctx context.Context, options Options) (*Installation, error) {
 	installation := &Installation{
 		Settings: read.settings, Caller: read.caller, Flags: read.flags,
 		repositories: filepath.Join(options.Dir, filepath.FromSlash(read.repositories)),
+		charts:       filepath.Join(options.Dir, filepath.FromSlash(read.charts)),
 		clusters:     map[string]bool{},
 	}
 	installation.Caller.KubernetesToken = clustermanager.NewSecret(rand.Text())
@@ -157,6 +160,14 @@ func (i *Installation) Route(cluster clustermanager.Cluster, _ clustermanager.En
 
 // Repositories is the folder that holds the repositories as <owner>/<name> trees. It need not exist.
 func (i *Installation) Repositories() string { return i.repositories }
+
+// Charts is the folder that holds the charts as <chart>-<version> trees; "": there is none, so no chart can be read.
+func (i *Installation) Charts() string {
+	if isAbsent(i.charts) {
+		return ""
+	}
+	return i.charts
+}
 
 // Close ends the serving and waits for it. A second Close does nothing.
 func (i *Installation) Close() error {

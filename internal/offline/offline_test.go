@@ -112,6 +112,7 @@ read-only: true
 max-request-bytes: 1048576
 tools:
 repos: trees
+charts: packs
 caller:
   email: jane@acme.example
   groups: [customer:acme:Admins]
@@ -133,6 +134,15 @@ caller:
 	}
 	if got, want := installation.Repositories(), filepath.Join(folder, "trees"); got != want {
 		t.Errorf("repositories: %s, want %s", got, want)
+	}
+	if got := installation.Charts(); got != "" {
+		t.Errorf("charts of a folder that is not there: %s", got)
+	}
+	if err := os.Mkdir(filepath.Join(folder, "packs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := installation.Charts(), filepath.Join(folder, "packs"); got != want {
+		t.Errorf("charts: %s, want %s", got, want)
 	}
 	wantFlags := map[string]string{"read-only": "true", "max-request-bytes": "1048576"}
 	for name, value := range wantFlags {

@@ -23,6 +23,7 @@ import (
 const (
 	settingsFile        = "cluster-manager.yaml"
 	defaultRepositories = "repos"
+	defaultCharts       = "charts"
 )
 
 // form is what a flag's value must look like.
@@ -103,12 +104,13 @@ type settingsRead struct {
 	caller       clustermanager.Caller
 	flags        map[string]string
 	repositories string
+	charts       string
 }
 
 // readSettings reads the file and returns every fault of it, each naming the file.
 func readSettings(name string) (settingsRead, []string) {
 	read := settingsRead{
-		settings: clustermanager.DefaultSettings(), flags: map[string]string{}, repositories: defaultRepositories,
+		settings: clustermanager.DefaultSettings(), flags: map[string]string{}, repositories: defaultRepositories, charts: defaultCharts,
 	}
 	values, err := decodeSettings(name)
 	if err != nil {
@@ -153,7 +155,9 @@ func (s *settingsRead) take(key string, value any) error {
 	case key == "caller":
 		return s.takeCaller(value)
 	case key == "repos":
-		return s.takeRepositories(value)
+		return takeFolder(&s.repositories, value)
+	case key == "charts":
+		return takeFolder(&s.charts, value)
 	}
 	flag, known := flags[key]
 	if !known {
@@ -192,7 +196,7 @@ func (s *settingsRead) takeCaller(value any) error {
 	return nil
 }
 
-func (s *settingsRead) takeRepositories(value any) error {
+func takeFolder(to *string, value any) error {
 	folder, err := text.plain(value)
 	if err != nil {
 		return err
@@ -200,7 +204,7 @@ func (s *settingsRead) takeRepositories(value any) error {
 	if path.IsAbs(folder) {
 		return errors.New("wants a folder relative to the snapshot's")
 	}
-	s.repositories = folder
+	*to = folder
 	return nil
 }
 
