@@ -65,6 +65,11 @@ tools-doc: build ## rewrite docs/tools.md from the tools
 	bin/cluster-manager tools > bin/tools.md
 	mv bin/tools.md docs/tools.md
 
+# Read as a diff: AWS's lists are some hundred megabytes for each region, and take minutes.
+.PHONY: prices
+prices: need-go ## refresh the price table from AWS's published price lists, to be read as a diff
+	go run ./internal/prices render/catalog/data/prices.csv
+
 # The stock commands that tests compare with, at the versions of go.mod.
 .PHONY: test-tools
 test-tools: $(TOOLS)/sops $(TOOLS)/kustomize

@@ -102,6 +102,7 @@ var rooms = []room{
 	{folder: "internal/identity", ours: []string{"."}, others: []string{"github.com/coreos/go-oidc/v3/..."}},
 	{folder: "internal/charts", ours: []string{"."}, others: []string{"github.com/google/go-containerregistry/..."}},
 	{folder: "internal/registry", others: []string{"github.com/google/go-containerregistry/..."}},
+	{folder: "internal/prices", ours: []string{"render/catalog"}},
 	{folder: "internal/telemetry", ours: []string{"."}, others: []string{"go.opentelemetry.io/otel/..."}},
 	{folder: "internal/offline", ours: []string{"."}, others: []string{clientGo, apimachinery}},
 	{folder: "internal/githubapi"},

@@ -29,10 +29,12 @@ type tables struct {
 
 	prices  map[place]listPrice
 	regions map[string]string
+	// volumes are the figures of a gp3 volume.
+	volumes map[place]listPrice
 }
 
-// place is an instance type in a region.
-type place struct{ region, instanceType string }
+// place is an instance type, or a figure of a volume, in a region.
+type place struct{ region, item string }
 
 // listPrice is one row of the price table.
 type listPrice struct {
@@ -48,7 +50,7 @@ var loaded = sync.OnceValue(func() *tables {
 })
 
 func decode() (*tables, error) {
-	t := &tables{prices: map[place]listPrice{}, regions: map[string]string{}}
+	t := &tables{prices: map[place]listPrice{}, regions: map[string]string{}, volumes: map[place]listPrice{}}
 	return t, errors.Join(t.decodeYAML("data/accelerators.yaml"), t.decodeYAML("data/charts.yaml"), t.decodePrices("data/prices.csv"))
 }
 
@@ -66,14 +68,23 @@ func (t *tables) decodeYAML(name string) error {
 // priceColumns is the header of prices.csv.
 var priceColumns = []string{"kind", "region", "aws_location", "item", "unit", "usd", "as_of"}
 
-// onDemand is the kind of the rows that price an instance type by the hour.
-const onDemand = "ec2_on_demand_linux"
+// The kinds of rows.
+const (
+	// onDemand prices an instance type by the hour.
+	onDemand = "ec2_on_demand_linux"
+	// volume prices a gp3 volume by the month, in three figures.
+	volume = "ebs_gp3"
+)
 
 func (t *tables) decodePrices(name string) error {
 	text, err := data.ReadFile(name)
 	if err != nil {
 		return fmt.Errorf("%s: reading: %w", name, err)
 	}
+	return t.readPrices(name, text)
+}
+
+func (t *tables) readPrices(name string, text []byte) error {
 	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil {
 		return fmt.Errorf("%s: decoding: %w", name, err)
@@ -86,9 +97,14 @@ func (t *tables) decodePrices(name string) error {
 		if err != nil {
 			return fmt.Errorf("%s: line %d: decoding the price: %w", name, i+2, err)
 		}
-		if row[0] == onDemand {
-			t.prices[place{row[1], row[3]}] = listPrice{usd: usd, asOf: row[6]}
-			t.regions[row[1]] = row[2]
+		t.regions[row[1]] = row[2]
+		switch at := (place{row[1], row[3]}); row[0] {
+		case onDemand:
+			t.prices[at] = listPrice{usd: usd, asOf: row[6]}
+		case volume:
+			t.volumes[at] = listPrice{usd: usd, asOf: row[6]}
+		default:
+			return fmt.Errorf("%s: line %d: decoding: %q is no kind of price", name, i+2, row[0])
 		}
 	}
 	return nil
