@@ -66,14 +66,14 @@ var (
 //
 // Beside the libraries that a room is for, three rows have what those make necessary: cmd the flags behind cobra's
 // commands (pflag) and whether its output is a terminal (x/term), mcptools the JSON schemas of its tools
-// (jsonschema-go), render/compose the check of a cluster's values (jsonschema), gitops/proof what Flux leaves out of a tree (sourceignore).
+// (jsonschema-go), render/compose the check of a cluster's values (jsonschema) and quantities (resource), gitops/proof what Flux leaves out of a tree (sourceignore).
 var rooms = []room{
 	{folder: ".", never: impure},
 	{folder: "cmd", ours: []string{"..."}, others: []string{"github.com/spf13/cobra/...", "github.com/spf13/pflag", "golang.org/x/term", "go.opentelemetry.io/otel/..."}},
 	{folder: "mcptools", ours: []string{"..."}, others: []string{mcpGo, "github.com/google/jsonschema-go/jsonschema"}, onlyIn: map[string][]string{mcpGo: {"server.go", "client.go"}}},
 
 	{folder: "render", ours: []string{"."}, others: []string{kustomizeAPI, kyaml}, never: network},
-	{folder: "render/compose", ours: []string{".", "render/catalog"}, others: []string{"github.com/santhosh-tekuri/jsonschema/v6/..."}, never: impure},
+	{folder: "render/compose", ours: []string{".", "render/catalog"}, others: []string{"github.com/santhosh-tekuri/jsonschema/v6/...", "k8s.io/apimachinery/pkg/api/resource"}, never: impure},
 	{folder: "render/catalog", ours: []string{"."}, never: impure},
 
 	{folder: "gitops", ours: []string{"."}},

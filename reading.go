@@ -42,6 +42,9 @@ func (r Reading[T]) Or(fallback T) T {
 	return fallback
 }
 
+// Asked says whether the read was made. One that a survey has no use for is not.
+func (r Reading[T]) Asked() bool { return r.known || r.cause != nil }
+
 // Err says why the value is unknown, as an error of the class that the read had; nil for a known one.
 func (r Reading[T]) Err() error {
 	switch {
@@ -93,7 +96,7 @@ func (r *Reading[T]) UnmarshalJSON(data []byte) error {
 		return json.Unmarshal(raw.Value, &r.value)
 	case raw.Refused:
 		r.cause = Refuse("%s", raw.Reason)
-	case raw.Reason != "":
+	case raw.Reason != "" && raw.Reason != errNotRead.Error():
 		r.cause = errors.New(raw.Reason)
 	}
 	return nil

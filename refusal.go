@@ -25,10 +25,16 @@ type Refusal struct {
 
 // RefusalBlock is what a program reads of a refusal. The arrays are never null.
 type RefusalBlock struct {
-	Nodes    []string `json:"nodes"`
-	Models   []string `json:"models"`
-	Hint     string   `json:"hint"`
-	ReadFrom string   `json:"readFrom"`
+	Nodes       []string `json:"nodes"`
+	Idle        []string `json:"idle,omitempty"`
+	Models      []string `json:"models"`
+	Unscheduled []string `json:"unscheduled,omitempty"`
+	Hint        string   `json:"hint"`
+	// ReadFrom is cluster or machinePool.
+	ReadFrom    string            `json:"readFrom"`
+	CacheZone   *CacheZoneBlock   `json:"cacheZone,omitempty"`
+	CacheClaims *CacheClaimsBlock `json:"cacheClaims,omitempty"`
+	CacheOn     *CacheOnBlock     `json:"cacheOn,omitempty"`
 }
 
 // Error is the message.

@@ -66,3 +66,6 @@ func find(name string) Accelerator {
 	}
 	return Accelerator{}
 }
+
+// ComputeCapability is NVIDIA's figure for the accelerator, such as 8.9; "" for one that is not in the table.
+func ComputeCapability(accelerator string) string { return find(accelerator).ComputeCapability }

@@ -42,5 +42,18 @@ func GPUNodePool() PoolChart {
 	return chart
 }
 
+// Source pins the chart, or without a pin lets it follow from the floor to the next major version.
+func (c PoolChart) Source(pin string) (Source, error) { return newSource(c.URL, pin, c.Floor) }
+
+// Since is the first version that takes a key, by its path; "" when every version does.
+func (c PoolChart) Since(path string) string {
+	for _, key := range c.Keys {
+		if key.Path == path {
+			return key.Since
+		}
+	}
+	return ""
+}
+
 // ReservedNames are the names that no pool may have: <cluster>-<name> is a release of something else.
 func ReservedNames() []string { return slices.Clone(loaded().ReservedNames) }

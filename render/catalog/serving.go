@@ -14,6 +14,9 @@ type OperatorChart struct {
 	Range string `json:"range"`
 }
 
+// Source is where every release of the GPU operator gets the chart.
+func (c OperatorChart) Source() Source { return Source{URL: c.URL, Range: c.Range} }
+
 // GPUOperator are the facts of the GPU operator's chart.
 func GPUOperator() OperatorChart { return loaded().GPUOperator }
 

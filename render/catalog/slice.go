@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -96,6 +95,9 @@ type SliceChart struct {
 	gates      map[string]bool
 }
 
+// Source is where the slice's release gets the chart.
+func (c SliceChart) Source() Source { return Source{URL: c.URL, Tag: c.Tag, Range: c.Range} }
+
 // Has says whether a gate holds at the version: a way of behaving, or a key of the values by its path.
 func (c SliceChart) Has(gate string) bool { return c.gates[gate] }
 
@@ -156,6 +158,18 @@ func pinnedSlice(pin string, gatewayAPI bool) (SliceChart, error) {
 	return chart, nil
 }
 
+// SliceAt is what the slice's chart brings at a version, without a source. What is no version, or is below the floor,
+// has the newest shape.
+func SliceAt(version string) SliceChart {
+	parsed, err := semver.NewVersion(version)
+	if err != nil || below(parsed, loaded().AgentPlatform.Floor.Version) {
+		parsed = nil
+	}
+	chart := sliceAt(parsed)
+	chart.Version = version
+	return chart
+}
+
 // sliceAt is what the chart brings at a version; nil is the newest.
 func sliceAt(version *semver.Version) SliceChart {
 	table := loaded().AgentPlatform
@@ -169,6 +183,11 @@ func sliceAt(version *semver.Version) SliceChart {
 		}
 	}
 	return chart
+}
+
+// HasComponent says whether the chart has a component that a slice writes.
+func (c SliceChart) HasComponent(name string) bool {
+	return slices.ContainsFunc(c.Components, func(component SliceComponent) bool { return component.Name == name })
 }
 
 // SliceComponents are the components of every version of the slice's chart that a slice writes, sorted by name.
@@ -192,9 +211,4 @@ func gatewayAPISince() string {
 		}
 	}
 	return ""
-}
-
-// rangeFrom follows from a version to the next major one.
-func rangeFrom(floor *semver.Version) string {
-	return fmt.Sprintf(">=%s <%d.0.0", floor, floor.Major()+1)
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
-
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/render/catalog"
 )
@@ -59,8 +57,7 @@ func checkChartVersion(request clustermanager.CreateNodePoolRequest) error {
 	if request.ChartVersion == "" {
 		return nil
 	}
-	version, err := semver.StrictNewVersion(request.ChartVersion)
-	if err != nil || version.Metadata() != "" {
+	if !catalog.ExactVersion(request.ChartVersion) {
 		return clustermanager.Refuse("chartVersion %q is no exact version: name one of chart %s, such as %s, or leave it out to follow the newest",
 			request.ChartVersion, clustermanager.ChartGPUNodePool, catalog.GPUNodePool().Floor)
 	}

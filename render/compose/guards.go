@@ -1,14 +1,12 @@
 package compose
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
-
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/render/catalog"
 )
 
 func (d *decision) checkDeleting() error {
@@ -45,27 +43,19 @@ func (d *decision) readPins() error {
 // block: the check is a service, Kubernetes' own rule stands.
 func (d *decision) checkSkew() error {
 	running, known := d.survey.ControlPlaneVersion.Get()
-	nodes, nodesErr := semver.StrictNewVersion(d.pins.Kubernetes)
-	controlPlane, controlPlaneErr := semver.StrictNewVersion(running)
-	reason := fmt.Sprintf("%q and %q do not compare", running, d.pins.Kubernetes)
+	ahead, err := catalog.Ahead(d.pins.Kubernetes, running)
 	if !known {
-		reason = d.survey.ControlPlaneVersion.Reason()
+		err = d.survey.ControlPlaneVersion.Err()
 	}
-	if !known || nodesErr != nil || controlPlaneErr != nil {
-		d.warnings = append(d.warnings, fmt.Sprintf("%s: whether its control plane is at least at the pool's Kubernetes %s was not checked: %s",
-			d.cluster(), d.pins.Kubernetes, reason))
+	if err != nil {
+		d.warn("%s: whether its control plane is at least at the pool's Kubernetes %s was not checked: %v", d.cluster(), d.pins.Kubernetes, err)
 		return nil
 	}
-	if core(nodes).GreaterThan(core(controlPlane)) {
+	if ahead {
 		return clustermanager.Refuse("%s: its release %s brings Kubernetes %s, newer than the control plane's %s, and nodes may not be newer: run the call again once the control plane is upgraded",
 			d.cluster(), d.survey.Cluster.Release, d.pins.Kubernetes, running)
 	}
 	return nil
-}
-
-// core is major, minor and patch alone.
-func core(version *semver.Version) *semver.Version {
-	return semver.New(version.Major(), version.Minor(), version.Patch(), "", "")
 }
 
 var flatcarImage = regexp.MustCompile(`^flatcar-[a-z]+-(\d+\.\d+\.\d+)-`)
@@ -73,17 +63,17 @@ var flatcarImage = regexp.MustCompile(`^flatcar-[a-z]+-(\d+\.\d+\.\d+)-`)
 // checkFlatcar wants an image that has the driver which the chart installs.
 func (d *decision) checkFlatcar() error {
 	rule := d.chart.Flatcar
-	if d.source.before(rule.Since) {
+	if catalog.Before(d.source.Version(), rule.Since) {
 		return nil
 	}
 	found := flatcarImage.FindStringSubmatch(d.pins.MachineImage())
 	if found == nil {
 		return clustermanager.Refuse("%s: its machine image %s names no Flatcar version, and chart %s %s needs Flatcar %s or newer: move the cluster to a release with such a Flatcar",
-			d.cluster(), d.pins.MachineImage(), clustermanager.ChartGPUNodePool, d.source.version(), rule.Floor)
+			d.cluster(), d.pins.MachineImage(), clustermanager.ChartGPUNodePool, d.source.Version(), rule.Floor)
 	}
-	if versionBefore(found[1], rule.Floor) {
+	if catalog.Before(found[1], rule.Floor) {
 		return clustermanager.Refuse("%s: its release %s brings Flatcar %s, and chart %s %s needs %s or newer: move the cluster to a release with a newer Flatcar",
-			d.cluster(), d.survey.Cluster.Release, found[1], clustermanager.ChartGPUNodePool, d.source.version(), rule.Floor)
+			d.cluster(), d.survey.Cluster.Release, found[1], clustermanager.ChartGPUNodePool, d.source.Version(), rule.Floor)
 	}
 	return nil
 }
@@ -110,8 +100,8 @@ func (d *decision) checkZones() error {
 	return nil
 }
 
-// zonesNote says where the nodes may run. Without serving no cache claim ties the pool to a zone.
-func (d *decision) zonesNote() string {
+// unboundNote says where the nodes may run when no cache claim ties the pool to a zone.
+func (d *decision) unboundNote() string {
 	const unbound = "; no model cache claim's zone binds the pool"
 	network, known := d.survey.Network.Get()
 	switch {
@@ -142,9 +132,9 @@ func (d *decision) checkPrewarm() error {
 func (d *decision) checkChartKeys() error {
 	asked := map[string]bool{"prewarm": d.request.Prewarm, "zones": len(d.request.Zones) > 0}
 	for _, key := range d.chart.Keys {
-		if asked[key.Argument] && d.source.before(key.Since) {
+		if asked[key.Argument] && catalog.Before(d.source.Version(), key.Since) {
 			return clustermanager.Refuse("chartVersion %s: chart %s takes %s from %s on: name that version or a newer one, or run the call again without %s",
-				d.source.version(), clustermanager.ChartGPUNodePool, key.Argument, key.Since, key.Argument)
+				d.source.Version(), clustermanager.ChartGPUNodePool, key.Argument, key.Since, key.Argument)
 		}
 	}
 	return nil

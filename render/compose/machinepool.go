@@ -11,7 +11,7 @@ func (d *decision) checkMachinePool() error {
 	pool, known := reading.Get()
 	switch {
 	case asked && !known:
-		d.warnings = append(d.warnings, reference.String()+": whether one stands that this release did not make was not checked: "+reading.Reason())
+		d.warn("%s: whether one stands that this release did not make was not checked: %s", reference, reading.Reason())
 	case known && pool != nil && pool.Labels[clustermanager.LabelHelmReleaseName] != release:
 		return clustermanager.Refuse("%s: it exists and the release %s did not make it, so Helm would not install over it: choose another pool name, or remove that pool first", reference, release)
 	}

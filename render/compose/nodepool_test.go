@@ -301,19 +301,3 @@ func TestTheNodePoolsObjectsAreThePlans(t *testing.T) {
 		t.Error(diff)
 	}
 }
-
-func TestChartSource(t *testing.T) {
-	for _, test := range []struct{ pin, floor, tag, semver, version string }{
-		{"", "0.8.0", "", ">=0.8.0 <1.0.0", "0.8.0"},
-		{"", "v4.85", "", ">=4.85.0 <5.0.0", "4.85.0"},
-		{"0.0.0-lab", "0.8.0", "0.0.0-lab", "", "0.0.0-lab"},
-	} {
-		source, err := newChartSource("oci://x", test.pin, test.floor)
-		if err != nil || source.tag != test.tag || source.semver != test.semver || source.version() != test.version {
-			t.Errorf("%+v: %+v, version %s, %v", test, source, source.version(), err)
-		}
-	}
-	if _, err := newChartSource("oci://x", "", "latest"); err == nil || !strings.HasPrefix(err.Error(), `chart oci://x: parsing the floor "latest"`) {
-		t.Errorf("a floor that is no version: %v", err)
-	}
-}

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,27 +11,27 @@ import (
 )
 
 // guardOwnership lets a step touch what does not exist or is ours. What is written and belongs to someone else is
-// refused. A Secret that only would be removed is left alone then, and kept as a step when it could not be read: git
-// may still hold its file.
-func (d *decision) guardOwnership(steps []clustermanager.Step) ([]clustermanager.Step, error) {
+// refused. What only would be removed is left alone then, and kept as a step when it could not be read: git may still
+// hold its file. A step that asks for labels alone is the engine's to judge.
+func (b *base) guardOwnership(steps []clustermanager.Step) ([]clustermanager.Step, error) {
 	var kept []clustermanager.Step
 	for _, step := range steps {
-		err := d.guard(step)
+		err := b.guard(step)
 		switch {
-		case err == nil:
+		case err == nil || step.Ownership != clustermanager.Composed:
 			kept = append(kept, step)
 		case step.Verb != clustermanager.Remove:
 			return nil, err
 		default:
-			d.warnings = append(d.warnings, step.Reference().String()+": it exists and is not this pool's to remove, so it is left as it is; the pool does not use it")
+			b.warn("%s: it exists and is not %s to remove, so it is left as it is; %s", step.Reference(), owners(step), unused(step))
 		}
 	}
 	return kept, nil
 }
 
-func (d *decision) guard(step clustermanager.Step) error {
+func (b *base) guard(step clustermanager.Step) error {
 	reference := step.Reference()
-	reading := d.survey.Live[clustermanager.LiveKey(reference)]
+	reading := b.survey.Live[clustermanager.LiveKey(reference)]
 	live, known := reading.Get()
 	switch {
 	case !known && step.Verb == clustermanager.Remove, known && live == nil:
@@ -38,16 +39,44 @@ func (d *decision) guard(step clustermanager.Step) error {
 	case !known:
 		return clustermanager.Refuse("%s: whether it exists and whose it is could not be read: %s; see to that, then call again", reference, reading.Reason())
 	case live.Labels[clustermanager.LabelManagedBy] != clustermanager.ManagedBy:
-		return foreign(reference, *live)
+		return foreign(step, *live)
 	}
 	if theirs := otherLabels(step.Object.GetLabels(), live.Labels); len(theirs) > 0 {
-		return clustermanager.Refuse("%s: it exists and belongs to another release of ours (%s): choose another pool name", reference, strings.Join(theirs, ", "))
+		return clustermanager.Refuse("%s: it exists and belongs to another release of ours (%s): %s", reference, strings.Join(theirs, ", "), cmp.Or(rename(step), "remove it there"))
 	}
-	return d.guardInventory(reference, live.InInventoryOf)
+	return b.guardInventory(step, live.InInventoryOf)
+}
+
+// rename is the way out that only a pool's objects have, since their names come from the pool's.
+func rename(step clustermanager.Step) string {
+	if step.Object.GetLabels()[clustermanager.LabelNodePool] == "" {
+		return ""
+	}
+	return "choose another pool name"
+}
+
+// wayOut joins ways out; empty ones are none.
+func wayOut(ways ...string) string {
+	return strings.Join(slices.DeleteFunc(ways, func(way string) bool { return way == "" }), ", or ")
+}
+
+func owners(step clustermanager.Step) string {
+	if rename(step) == "" {
+		return "ours"
+	}
+	return "this pool's"
+}
+
+func unused(step clustermanager.Step) string {
+	if rename(step) == "" {
+		return "see whether it is still needed"
+	}
+	return "the pool does not use it"
 }
 
 // foreign names the owner as far as the labels tell.
-func foreign(reference clustermanager.ObjectReference, live clustermanager.LiveObject) error {
+func foreign(step clustermanager.Step, live clustermanager.LiveObject) error {
+	reference := step.Reference()
 	kustomization := clustermanager.NamespacedName{
 		Namespace: live.Labels[clustermanager.LabelKustomizationNamespace], Name: live.Labels[clustermanager.LabelKustomizationName],
 	}
@@ -56,11 +85,12 @@ func foreign(reference clustermanager.ObjectReference, live clustermanager.LiveO
 	}
 	switch manager := live.Labels[clustermanager.LabelManagedBy]; {
 	case kustomization.Name != "":
-		return clustermanager.Refuse("%s: it exists and belongs to Kustomization %s: change it in the repository behind that, or choose another pool name", reference, kustomization)
+		return clustermanager.Refuse("%s: it exists and belongs to Kustomization %s: %s", reference, kustomization,
+			wayOut("change it in the repository behind that", rename(step)))
 	case manager != "":
-		return clustermanager.Refuse("%s: it exists and is managed by %s: choose another pool name, or remove it there", reference, manager)
+		return clustermanager.Refuse("%s: it exists and is managed by %s: %s", reference, manager, wayOut(rename(step), "remove it there"))
 	}
-	return clustermanager.Refuse("%s: it exists and its owner is unknown: choose another pool name, or remove it", reference)
+	return clustermanager.Refuse("%s: it exists and its owner is unknown: %s", reference, wayOut(rename(step), "remove it"))
 }
 
 // otherLabels are the composed labels that the live object has with another value, sorted.
@@ -76,11 +106,15 @@ func otherLabels(composed, live map[string]string) []string {
 
 // guardInventory: what a Kustomization applies is changed in its repository alone. The one that the proposal goes to is
 // the exception in mode commit.
-func (d *decision) guardInventory(reference clustermanager.ObjectReference, inventory *clustermanager.NamespacedName) error {
-	commit := d.request.Mode == clustermanager.ModeCommit
-	target, known := d.survey.Target.Get()
+func (b *base) guardInventory(step clustermanager.Step, inventory *clustermanager.NamespacedName) error {
+	reference, commit := step.Reference(), b.mode == clustermanager.ModeCommit
+	target, known := b.survey.Target.Get()
 	switch {
-	case inventory == nil, commit && target.Kustomization == *inventory:
+	case inventory == nil:
+		return nil
+	case step.Lane == clustermanager.Runtime:
+		return clustermanager.Refuse("%s: Kustomization %s applies it from git, and it is written to the installation alone: take it out there first", reference, inventory)
+	case commit && target.Kustomization == *inventory:
 		return nil
 	case !commit:
 		return clustermanager.Refuse("%s: Kustomization %s applies it from git: use mode %s", reference, inventory, clustermanager.ModeCommit)
@@ -88,7 +122,7 @@ func (d *decision) guardInventory(reference clustermanager.ObjectReference, inve
 		// Nothing can be committed, and why is what the caller has to hear.
 		return nil
 	default:
-		return clustermanager.Refuse("%s: Kustomization %s applies it, and the cluster's files go to Kustomization %s: take it out there first, or choose another pool name",
-			reference, inventory, target.Kustomization)
+		return clustermanager.Refuse("%s: Kustomization %s applies it, and the cluster's files go to Kustomization %s: %s",
+			reference, inventory, target.Kustomization, wayOut("take it out there first", rename(step)))
 	}
 }

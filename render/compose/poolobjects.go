@@ -28,12 +28,9 @@ func (d *decision) steps() []clustermanager.Step {
 }
 
 func (d *decision) object(reference clustermanager.ObjectReference) *unstructured.Unstructured {
-	return owned(d.survey.Cluster, reference, map[string]string{
-		clustermanager.LabelManagedBy: clustermanager.ManagedBy,
-		clustermanager.LabelChart:     clustermanager.ChartGPUNodePool,
-		clustermanager.LabelCluster:   d.survey.Cluster.Name,
-		clustermanager.LabelNodePool:  d.request.Name,
-	})
+	labels := d.labels(clustermanager.ChartGPUNodePool)
+	labels[clustermanager.LabelNodePool] = d.request.Name
+	return owned(d.survey.Cluster, reference, labels)
 }
 
 // releaseSpec turns two of Helm's waits off: the chart's prewarm placeholder is a Job that is meant to run for minutes,
@@ -84,8 +81,11 @@ func (d *decision) poolBlock() map[string]any {
 	if d.request.Prewarm {
 		block["prewarm"] = map[string]any{"enabled": true}
 	}
-	if len(d.request.Zones) > 0 {
-		block["zones"] = anyList(d.request.Zones)
+	if len(d.zones) > 0 {
+		block["zones"] = anyList(d.zones)
+	}
+	if len(d.prefetch) > 0 {
+		block["prefetchImages"] = anyList(d.prefetch)
 	}
 	return block
 }
@@ -134,11 +134,11 @@ func anyList(list []string) []any {
 }
 
 // region is the cluster's region, for prices.
-func (d *decision) region() clustermanager.Reading[string] {
-	network, known := d.survey.Network.Get()
+func (b *base) region() clustermanager.Reading[string] {
+	network, known := b.survey.Network.Get()
 	switch {
 	case !known:
-		return clustermanager.Unknown[string](d.survey.Network.Reason())
+		return clustermanager.Unknown[string](b.survey.Network.Reason())
 	case network.Region == "":
 		return clustermanager.Unknown[string]("the cluster's infrastructure object names none")
 	}

@@ -1,13 +1,10 @@
 package compose
 
 import (
-	"fmt"
-	"strings"
-
-	"github.com/Masterminds/semver/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/render/catalog"
 )
 
 // interval is how often Flux looks at a source and at a release; retries how often a failed install or upgrade is
@@ -16,40 +13,6 @@ const (
 	interval = "10m"
 	retries  = int64(3)
 )
-
-// chartSource is where a release gets its chart: exactly one of tag and semver is set.
-type chartSource struct{ url, tag, semver string }
-
-// newChartSource pins the chart, or without a pin lets it follow from the floor to the next major version.
-func newChartSource(url, pin, floor string) (chartSource, error) {
-	if pin != "" {
-		return chartSource{url: url, tag: pin}, nil
-	}
-	version, err := semver.NewVersion(floor)
-	if err != nil {
-		return chartSource{}, fmt.Errorf("chart %s: parsing the floor %q: %w", url, floor, err)
-	}
-	return chartSource{url: url, semver: fmt.Sprintf(">=%s <%d.0.0", version, version.Major()+1)}, nil
-}
-
-// version is the tag, else the floor of the range.
-func (s chartSource) version() string {
-	if s.tag != "" {
-		return s.tag
-	}
-	floor, _, _ := strings.Cut(strings.TrimPrefix(s.semver, ">="), " ")
-	return floor
-}
-
-// before says whether the chart's version is below the one given.
-func (s chartSource) before(version string) bool { return versionBefore(s.version(), version) }
-
-// versionBefore compares two versions; a prerelease is below its version. What is no version is before nothing.
-func versionBefore(version, floor string) bool {
-	have, haveErr := semver.NewVersion(version)
-	want, wantErr := semver.NewVersion(floor)
-	return haveErr == nil && wantErr == nil && have.LessThan(want)
-}
 
 // owned starts an object that is composed for a cluster: its labels, and the Cluster as its owner when the UID is known.
 func owned(cluster clustermanager.Cluster, reference clustermanager.ObjectReference, labels map[string]string) *unstructured.Unstructured {
@@ -68,12 +31,12 @@ func owned(cluster clustermanager.Cluster, reference clustermanager.ObjectRefere
 }
 
 // ociRepositorySpec is the spec of every release's source.
-func ociRepositorySpec(source chartSource) map[string]any {
-	ref := map[string]any{"semver": source.semver}
-	if source.tag != "" {
-		ref = map[string]any{"tag": source.tag}
+func ociRepositorySpec(source catalog.Source) map[string]any {
+	ref := map[string]any{"semver": source.Range}
+	if source.Tag != "" {
+		ref = map[string]any{"tag": source.Tag}
 	}
-	return map[string]any{"interval": interval, "url": source.url, "ref": ref}
+	return map[string]any{"interval": interval, "url": source.URL, "ref": ref}
 }
 
 // helmReleaseSpec is what the specs of all releases have in common; the source is called as the release.
@@ -98,4 +61,24 @@ func set(object map[string]any, value any, path ...string) {
 		object = next
 	}
 	object[path[len(path)-1]] = value
+}
+
+// replaceCRDs lets a release bring and update the definitions of its chart.
+func replaceCRDs(spec map[string]any) {
+	set(spec, "CreateReplace", "install", "crds")
+	set(spec, "CreateReplace", "upgrade", "crds")
+}
+
+// releaseSteps are a release without a Secret of its own: source, then release.
+func (b *base) releaseSteps(objects clustermanager.ReleaseObjects, chart string, source catalog.Source, spec map[string]any) []clustermanager.Step {
+	var steps []clustermanager.Step
+	for _, part := range []struct {
+		reference clustermanager.ObjectReference
+		spec      map[string]any
+	}{{objects.Source, ociRepositorySpec(source)}, {objects.Release, spec}} {
+		object := owned(b.survey.Cluster, part.reference, b.labels(chart))
+		object.Object["spec"] = part.spec
+		steps = append(steps, clustermanager.Step{Verb: clustermanager.Ensure, Lane: clustermanager.Declared, Object: object})
+	}
+	return steps
 }

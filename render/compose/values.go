@@ -134,8 +134,7 @@ func (d *decision) addCredentials(endpoint string, credentials map[string]cluste
 	case !there:
 		d.values.credentials[endpoint] = credentials
 	case !maps.EqualFunc(first, credentials, clustermanager.Secret.Equal):
-		d.warnings = append(d.warnings, d.cluster()+": its values hold different credentials for registry endpoint "+endpoint+
-			" under several hosts; the pool takes those of the first host in alphabetical order")
+		d.warn("%s: its values hold different credentials for registry endpoint %s under several hosts; the pool takes those of the first host in alphabetical order", d.cluster(), endpoint)
 	}
 }
 

@@ -1,0 +1,63 @@
+package compose
+
+import (
+	"errors"
+	"fmt"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// base is what every decision stands on, and what it tells a person besides the plan.
+type base struct {
+	survey   clustermanager.Survey
+	mode     clustermanager.Mode
+	warnings []string
+	notes    []string
+}
+
+// cluster names the cluster as errors do.
+func (b *base) cluster() string {
+	return "Cluster " + clustermanager.NamespacedName{Namespace: b.survey.Cluster.Namespace, Name: b.survey.Cluster.Name}.String()
+}
+
+func (b *base) warn(format string, arguments ...any) {
+	b.warnings = append(b.warnings, fmt.Sprintf(format, arguments...))
+}
+
+// need returns a value that the decision cannot do without. A read that was itself refused is told in its own words.
+func need[T any](b *base, reading clustermanager.Reading[T], what string) (T, error) {
+	value, known := reading.Get()
+	if known {
+		return value, nil
+	}
+	var refusal *clustermanager.Refusal
+	if errors.As(reading.Err(), &refusal) {
+		return value, refusal
+	}
+	return value, clustermanager.Refuse("%s: %s could not be read: %s; see to that, then call again", b.cluster(), what, reading.Reason())
+}
+
+// establishAll runs the rules in their order; the first that refuses ends it.
+func establishAll(rules ...func() error) error {
+	for _, rule := range rules {
+		if err := rule(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// labels are those of every composed object of a chart.
+func (b *base) labels(chart string) map[string]string {
+	return map[string]string{
+		clustermanager.LabelManagedBy: clustermanager.ManagedBy,
+		clustermanager.LabelChart:     chart,
+		clustermanager.LabelCluster:   b.survey.Cluster.Name,
+	}
+}
+
+// valueOf is a reading's value, or why there is none.
+func valueOf[T any](reading clustermanager.Reading[T]) (T, error) {
+	value, _ := reading.Get()
+	return value, reading.Err()
+}
