@@ -41,7 +41,7 @@ func (s *slice) decideBackend() error {
 func (s *slice) leftovers() []clustermanager.Step { return s.shared }
 
 func (s *slice) backendReference() clustermanager.ObjectReference {
-	return clustermanager.BackendReference(s.survey.Settings, s.survey.Cluster)
+	return clustermanager.BackendReference(s.survey.Cluster, s.survey.Settings)
 }
 
 func (s *slice) registeredElsewhere() bool {

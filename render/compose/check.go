@@ -65,12 +65,16 @@ func checkChartVersion(request clustermanager.CreateNodePoolRequest) error {
 }
 
 func checkMode(request clustermanager.CreateNodePoolRequest) error {
-	switch request.Mode {
+	return checkModeName(request.Mode)
+}
+
+func checkModeName(mode clustermanager.Mode) error {
+	switch mode {
 	case clustermanager.ModeApply, clustermanager.ModeCommit:
 		return nil
 	}
 	return clustermanager.Refuse("mode %q does not exist: use %s, which opens a pull request",
-		request.Mode, clustermanager.ModeCommit)
+		mode, clustermanager.ModeCommit)
 }
 
 func checkServing(request clustermanager.CreateNodePoolRequest) error {

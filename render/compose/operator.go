@@ -96,7 +96,7 @@ func sortedList(set map[string]bool) string {
 const kubeSystem = "kube-system"
 
 func (b *base) operatorSteps(row operatorRow, pools []string) []clustermanager.Step {
-	objects := clustermanager.Release(b.survey.Cluster, clustermanager.ChartGPUOperator)
+	objects := clustermanager.OperatorObjects(b.survey.Cluster)
 	spec := helmReleaseSpec(objects.Source.Name, clustermanager.ChartGPUOperator)
 	replaceCRDs(spec)
 	set(spec, clustermanager.KubeconfigSecretName(b.survey.Cluster), "kubeConfig", "secretRef", "name")

@@ -204,14 +204,19 @@ func (s *slice) steps() []clustermanager.Step {
 	if !s.composed {
 		return s.backend
 	}
-	objects := clustermanager.Release(s.survey.Cluster, clustermanager.ChartAgentPlatform)
+	return append(s.sliceRelease(s.chart.Source(), s.values()), s.backend...)
+}
+
+// sliceRelease is the release of a cluster's slice with its source.
+func (b *base) sliceRelease(source catalog.Source, values map[string]any) []clustermanager.Step {
+	objects := clustermanager.SliceObjects(b.survey.Cluster)
 	spec := helmReleaseSpec(objects.Source.Name, objects.Release.Name)
 	replaceCRDs(spec)
-	if account := s.survey.Settings.TenantServiceAccount; account != "" {
+	if account := b.survey.Settings.TenantServiceAccount; account != "" {
 		spec["serviceAccountName"] = account
 	}
-	spec["values"] = s.values()
-	return append(s.releaseSteps(objects, clustermanager.ChartAgentPlatform, s.chart.Source(), spec), s.backend...)
+	spec["values"] = values
+	return b.releaseSteps(objects, clustermanager.ChartAgentPlatform, source, spec)
 }
 
 // result is what an answer tells of the slice, its registration and the model cache.

@@ -85,6 +85,14 @@ func flat(path string, value any) []string {
 		if len(value) > 0 {
 			return lines
 		}
+	case string:
+		var document map[string]any
+		if strings.HasSuffix(path, `.yaml"]`) && yaml.Unmarshal([]byte(value), &document) == nil {
+			for _, line := range flat("", document) {
+				lines = append(lines, path+" -> "+line)
+			}
+			return lines
+		}
 	case []any:
 		for i, entry := range value {
 			lines = append(lines, flat(fmt.Sprintf("%s[%d]", path, i), entry)...)
