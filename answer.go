@@ -18,13 +18,14 @@ type WriteResult struct {
 	Manifests   []map[string]any `json:"manifests,omitempty"`
 	GPUOperator Component        `json:"gpuOperator"`
 	Serving     Component        `json:"serving"`
-	Sizes       []InstanceSize   `json:"sizes,omitempty"`
-	Zones       []string         `json:"zones,omitempty"`
-	ZonesNote   string           `json:"zonesNote,omitempty"`
-	Warnings    []string         `json:"warnings,omitempty"`
-	Commit      *CommitResult    `json:"commit,omitempty"`
-	Partial     bool             `json:"partial,omitempty"`
-	NextStep    string           `json:"nextStep,omitempty"`
+	ServingResult
+	Sizes     []InstanceSize `json:"sizes,omitempty"`
+	Zones     []string       `json:"zones,omitempty"`
+	ZonesNote string         `json:"zonesNote,omitempty"`
+	Warnings  []string       `json:"warnings,omitempty"`
+	Commit    *CommitResult  `json:"commit,omitempty"`
+	Partial   bool           `json:"partial,omitempty"`
+	NextStep  string         `json:"nextStep,omitempty"`
 }
 
 // InstanceSize is a size of a pool: the machine as the provider lists it, what it leaves a predictor, and its price.

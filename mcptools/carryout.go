@@ -49,6 +49,8 @@ type change struct {
 	subject string
 	survey  clustermanager.Survey
 	plan    clustermanager.Plan
+	// liveSteps are what a merge does not do.
+	liveSteps []string
 }
 
 // proposeReserve is what a proof leaves of the budget: the reads of the branch, the push and the pull request.
@@ -80,10 +82,8 @@ func (t *Tools) carryOut(ctx context.Context, call Call, change change, result c
 	if change.mode != clustermanager.ModeCommit {
 		return result, clustermanager.Refuse(applyNotBuilt)
 	}
-	for _, step := range change.plan.Steps {
-		if step.Lane != clustermanager.Declared {
-			return result, fmt.Errorf("%s: carrying out: this build has no door for a %s step", step.Reference(), step.Lane)
-		}
+	for _, step := range change.plan.In(clustermanager.Teardown) {
+		return result, fmt.Errorf("%s: carrying out: this build has no door for a %s step", step.Reference(), step.Lane)
 	}
 	target, known := change.survey.Target.Get()
 	if !known {
@@ -94,12 +94,17 @@ func (t *Tools) carryOut(ctx context.Context, call Call, change change, result c
 		return result, explain(err)
 	}
 	result.Mode, result.DryRun = change.mode, change.dryRun
-	result.Objects = []clustermanager.Change{}
+	declared := map[clustermanager.ObjectReference]map[string]any{}
 	for _, object := range render.Objects(change.plan, commit.target) {
-		result.Manifests = append(result.Manifests, object.Object)
+		declared[clustermanager.ReferenceTo(object)] = object.Object
 	}
+	result.Manifests = manifests(change.plan, declared)
 	result.Warnings = slices.Concat(result.Warnings, commit.warnings, commit.workspace.Warnings(), commit.beside())
+	if result.Objects = runtimeChanges(change.plan, change.survey); len(result.Objects) > 0 {
+		result.Warnings = append(result.Warnings, runtimeNotBuilt)
+	}
 	result.Commit, result.NextStep = commit.answer()
+	result.Commit.LiveSteps = change.liveSteps
 	return result, nil
 }
 

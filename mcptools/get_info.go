@@ -28,9 +28,8 @@ type Modes struct {
 
 // notBuilt are the sentences that refuse what a later build brings; get_info answers the same.
 const (
-	applyNotBuilt   = "mode apply is not available in this build: use mode commit, with serving false, which opens a pull request in the repository that owns the cluster"
-	servingNotBuilt = "model serving is not composed in this build: call create_node_pool with serving false for the pool alone"
-	snapshotNote    = "this build serves a folder that stands for an installation; every call runs as the person that its settings name"
+	applyNotBuilt = "mode apply is not available in this build: use mode commit, which opens a pull request in the repository that owns the cluster"
+	snapshotNote  = "this build serves a folder that stands for an installation; every call runs as the person that its settings name"
 )
 
 func (t *Tools) getInfo() (Tool, error) {
@@ -41,7 +40,7 @@ func (t *Tools) getInfo() (Tool, error) {
 		info := Info{
 			Version: t.options.Version,
 			Modes:   Modes{Commit: t.options.CommitOffered, CommitTools: []string{}},
-			Tools:   []string{}, Notes: []string{applyNotBuilt, servingNotBuilt, snapshotNote},
+			Tools:   []string{}, Notes: []string{applyNotBuilt, runtimeNotBuilt, snapshotNote},
 		}
 		for _, tool := range t.list {
 			info.Tools = append(info.Tools, tool.Name)

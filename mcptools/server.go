@@ -50,7 +50,13 @@ type Tools struct {
 // New makes the tools. A fault in a tool's declaration is an error, so the server does not start with it.
 func New(options Options) (*Tools, error) {
 	tools := &Tools{options: options}
-	for _, declare := range []func() (Tool, error){tools.getInfo, tools.listClusters, tools.createNodePool} {
+	for _, declare := range []func() (Tool, error){
+		tools.getInfo,
+		tools.listClusters,
+		tools.createNodePool,
+		tools.enableModelServing,
+		tools.disableModelServing,
+	} {
 		tool, err := declare()
 		if err != nil {
 			return nil, err
@@ -63,10 +69,11 @@ func New(options Options) (*Tools, error) {
 // List returns the tools in their order.
 func (t *Tools) List() []Tool { return slices.Clone(t.list) }
 
-const instructions = `cluster-manager writes Kubernetes clusters' GPU node pools, as the person who calls.
+const instructions = `cluster-manager writes Kubernetes clusters' GPU node pools and model serving, as the person who calls.
 get_info: version, modes and tools, and what this build leaves out.
 list_clusters: the clusters, what runs GPU nodes and serves models on each and how far, and the repository that owns each.
-create_node_pool: adds or updates a GPU node pool of a cluster. mode commit opens one pull request in the Git repository that owns the cluster; dryRun shows every file and what Flux will build. A re-run is safe: nothing to change pushes nothing.
+create_node_pool: adds or updates a GPU node pool of a cluster, with GPU operator and model serving where they are missing. mode commit opens one pull request in the Git repository that owns the cluster; dryRun shows every file and what Flux will build. A re-run is safe: nothing to change pushes nothing.
+enable_model_serving, disable_model_serving: model serving of a cluster on and off, with or without a GPU pool.
 Every call runs with the caller's own rights. A refusal says why and what to do instead.`
 
 // Server returns the tools as an MCP server that speaks the newest revision of the protocol and the older ones.

@@ -1,0 +1,34 @@
+package mcptools
+
+import (
+	"context"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/render/compose"
+)
+
+const disableModelServingDescription = `Take model serving off a cluster: the serving slice that cluster-manager created, and the cluster's backend with model-manager. Refused while models are served on the cluster (named), unless force; refused where the slice is not cluster-manager's or cannot be read. A release that carries another slice too stays, with serving switched off in it. The claims of the model cache stay and are billed until remove_model_cache removes them.
+mode commit opens one pull request that takes the slice's files out, as the caller; commit.liveSteps name what the merge does not do. dryRun shows every file and writes nothing.`
+
+func (t *Tools) disableModelServing() (Tool, error) {
+	arguments := servingArguments()
+	arguments["force"] = withDefault("false")
+	return newTool(Tool{
+		Name: "disable_model_serving", Title: "Switch model serving off", Kind: Removing, Commits: true,
+		Description: disableModelServingDescription,
+	}, arguments, t.handleDisableModelServing)
+}
+
+func (t *Tools) handleDisableModelServing(ctx context.Context, call Call, request clustermanager.DisableModelServingRequest) (clustermanager.WriteResult, error) {
+	request = request.WithDefaults()
+	if err := compose.CheckDisableServing(request); err != nil {
+		return clustermanager.WriteResult{}, err
+	}
+	return t.changeServing(ctx, call, servingChange{
+		tool: "disable_model_serving", verb: "disable-serving", summary: "disable model serving", changes: "disable model serving",
+		cluster: request.Cluster, namespace: request.Namespace, mode: request.Mode, dryRun: request.DryRun,
+		compose: func(survey clustermanager.Survey) (compose.Serving, error) {
+			return compose.DisableServing(request, survey)
+		},
+	})
+}
