@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -10,11 +11,8 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-// liveNodePool reads what is there under the names of a pool's objects, the cluster's serving slice, and the MachinePool that the
-// chart would make.
-func (r *Reader) liveNodePool(ctx context.Context, cluster clustermanager.Cluster, pool string) map[string]clustermanager.Reading[*clustermanager.LiveObject] {
-	references := append(clustermanager.NodePool(cluster, pool).References(),
-		clustermanager.SliceReference(cluster), clustermanager.MachinePoolReference(cluster, pool))
+// liveObjects reads what is there under the references' names.
+func (r *Reader) liveObjects(ctx context.Context, references []clustermanager.ObjectReference) map[string]clustermanager.Reading[*clustermanager.LiveObject] {
 	found := map[string]clustermanager.Reading[*clustermanager.LiveObject]{}
 	var mu sync.Mutex
 	var reads errgroup.Group
@@ -31,20 +29,40 @@ func (r *Reader) liveNodePool(ctx context.Context, cluster clustermanager.Cluste
 	return found
 }
 
-// live reads an object's metadata and whether the Kustomization that its labels name has it in its inventory; nil: it
+// objectsOfPool are the objects that a pool's composition may write, and the MachinePool that the pool's chart would make.
+// Without serving, the slice's release alone says whether we serve.
+func (r *Reader) objectsOfPool(cluster clustermanager.Cluster, pool string, serving bool) []clustermanager.ObjectReference {
+	references := slices.Concat(clustermanager.NodePool(cluster, pool).References(), clustermanager.OperatorObjects(cluster).References(),
+		[]clustermanager.ObjectReference{clustermanager.MachinePoolReference(cluster, pool)})
+	if !serving {
+		return append(references, clustermanager.SliceReference(cluster))
+	}
+	return append(references, r.objectsOfServing(cluster)...)
+}
+
+// objectsOfServing are the objects that a composition of model serving may write or remove.
+func (r *Reader) objectsOfServing(cluster clustermanager.Cluster) []clustermanager.ObjectReference {
+	references := append(clustermanager.SliceObjects(cluster).References(), clustermanager.BackendReference(cluster, r.options.Settings))
+	if !cluster.Own {
+		references = append(references, clustermanager.SharedBackendReference(r.options.Settings))
+	}
+	return references
+}
+
+// live reads an object's labels and whether the Kustomization that its labels name has it in its inventory; nil: it
 // does not exist.
 func (r *Reader) live(ctx context.Context, reference clustermanager.ObjectReference) (*clustermanager.LiveObject, error) {
-	object, err := r.getMetadata(ctx, nounOf(reference), reference.Namespace, reference.Name)
+	found, err := r.labelsOf(ctx, reference)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	live := &clustermanager.LiveObject{Reference: reference, Labels: object.GetLabels()}
+	live := &clustermanager.LiveObject{Reference: reference, Labels: found}
 	owner := clustermanager.NamespacedName{
-		Namespace: object.GetLabels()[clustermanager.LabelKustomizationNamespace],
-		Name:      object.GetLabels()[clustermanager.LabelKustomizationName],
+		Namespace: found[clustermanager.LabelKustomizationNamespace],
+		Name:      found[clustermanager.LabelKustomizationName],
 	}
 	if owner.Name == "" || owner.Namespace == "" {
 		return live, nil
@@ -62,4 +80,22 @@ func (r *Reader) live(ctx context.Context, reference clustermanager.ObjectRefere
 		}
 	}
 	return live, nil
+}
+
+// labelsOf reads an object's labels. A Secret's content is not asked for; another kind's is, since other facts come from
+// the same object.
+func (r *Reader) labelsOf(ctx context.Context, reference clustermanager.ObjectReference) (map[string]string, error) {
+	of := nounOf(reference)
+	if of.kind == secretNoun.kind {
+		object, err := r.getMetadata(ctx, of, reference.Namespace, reference.Name)
+		if err != nil {
+			return nil, err
+		}
+		return object.GetLabels(), nil
+	}
+	object, err := r.get(ctx, of, reference.Namespace, reference.Name)
+	if err != nil {
+		return nil, err
+	}
+	return object.GetLabels(), nil
 }

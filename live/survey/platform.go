@@ -19,6 +19,15 @@ import (
 // chartModelManager is the chart of the component of the platform that registers backends.
 const chartModelManager = "model-manager"
 
+// platformOfSlice is the platform as a cluster's slice takes after it: refused when the cluster has a second slice.
+func (r *Reader) platformOfSlice(ctx context.Context, cluster clustermanager.Cluster) (clustermanager.Platform, error) {
+	platform, err := r.platform(ctx)
+	if err != nil {
+		return platform, err
+	}
+	return platform, r.checkSecondSlice(ctx, cluster, platform.Release)
+}
+
 // platform is the installation's own release of the platform's chart. None, several, and one without a domain are
 // refused; Secrets that it takes values from are not read.
 func (r *Reader) platform(ctx context.Context) (clustermanager.Platform, error) {

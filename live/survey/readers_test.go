@@ -24,7 +24,7 @@ const kubeconfig = `
 apiVersion: v1
 kind: Secret
 metadata: {name: wc1-kubeconfig, namespace: org-acme}
-data: {value: YXBpVmVyc2lvbjogdjEKa2luZDogQ29uZmlnCmNsdXN0ZXJzOgotIG5hbWU6IHdjMQogIGNsdXN0ZXI6IHtzZXJ2ZXI6ICJodHRwczovL2FwaS53YzEuZXhhbXBsZSIsIGNlcnRpZmljYXRlLWF1dGhvcml0eS1kYXRhOiBNSUlCfQo=}
+data: {value: YXBpVmVyc2lvbjogdjEKa2luZDogQ29uZmlnCmNsdXN0ZXJzOgotIG5hbWU6IHdjMQogIGNsdXN0ZXI6IHtzZXJ2ZXI6ICJodHRwczovL2FwaS53YzEuYWNtZS5leGFtcGxlLmlvOjY0NDMiLCBjZXJ0aWZpY2F0ZS1hdXRob3JpdHktZGF0YTogTFMwdExTMUNSVWRKVGlCRFJWSlVTVVpKUTBGVVJTMHRMUzB0Q2sxSlNVSm1hWGgwZFhKbENpMHRMUzB0UlU1RUlFTkZVbFJKUmtsRFFWUkZMUzB0TFMwS30KdXNlcnM6Ci0gbmFtZTogYWRtaW4KICB1c2VyOiB7dG9rZW46IG1hZGUtZm9yLXRoZS10ZXN0fQo=}
 `
 
 // workload is the snapshot with a reachable, empty workload cluster.
@@ -151,10 +151,12 @@ func TestSecondSlice(t *testing.T) {
 	second := strings.ReplaceAll(strings.Replace(sliceObjects, "app.kubernetes.io/name: agent-platform, ", "", 1), "name: wc1-agent-platform", "name: hand-made")
 	second = strings.Replace(second, "spec: {values", "spec: {chartRef: {kind: OCIRepository, name: hand-made}, values", 1)
 	check(t, func(r *survey.Reader, ctx context.Context) (bool, error) {
-		return true, survey.CheckSecondSlice(r, ctx, acme)
+		return true, survey.CheckSecondSlice(r, ctx, acme, clustermanager.NamespacedName{Namespace: "org-acme", Name: "agent-platform"})
 	}, []reading[bool]{
 		{name: "none", files: snapshot(t).add(sliceObjects), want: true},
 		{name: "another cluster's", files: snapshot(t).add(strings.ReplaceAll(second, "cluster: wc1", "cluster: wc2")), want: true},
+		{name: "the platform and a child of the slice", files: snapshot(t).add(sliceObjects + "---" + strings.ReplaceAll(second, "hand-made", "agent-platform") + "---" +
+			strings.Replace(strings.SplitN(second, "---", 2)[0], "giantswarm.io/cluster: wc1", "giantswarm.io/cluster: wc1, app.kubernetes.io/name: agent-platform, helm.toolkit.fluxcd.io/name: wc1-agent-platform, helm.toolkit.fluxcd.io/namespace: org-acme", 1)), want: true},
 		{name: "by the URL of its source", files: snapshot(t).add(second), refused: true,
 			fault: "HelmRelease org-acme/hand-made: it is a release of the chart agent-platform for cluster wc1 under another name than wc1-agent-platform"},
 		{name: "sources forbidden", files: snapshot(t).add(second), over: &wire{forbid: []string{"/ocirepositories$"}},

@@ -80,31 +80,37 @@ func (r *Reader) otherSlices(ctx context.Context, cluster clustermanager.Cluster
 	return found, nil
 }
 
-// checkSecondSlice refuses a release of the slice's chart for the cluster under another name than the slice's.
-func (r *Reader) checkSecondSlice(ctx context.Context, cluster clustermanager.Cluster) error {
+// checkSecondSlice refuses a release of the slice's chart for the cluster under another name than the slice's. The
+// platform is none, and neither is what it or the slice rendered.
+func (r *Reader) checkSecondSlice(ctx context.Context, cluster clustermanager.Cluster, platform clustermanager.NamespacedName) error {
 	releases, err := r.list(ctx, helmReleaseNoun, cluster.Namespace, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{
 		clustermanager.LabelCluster: cluster.Name,
 	}).String()})
 	if err != nil {
 		return err
 	}
-	reference := clustermanager.SliceReference(cluster)
+	slice := clustermanager.NamespacedName{Namespace: cluster.Namespace, Name: clustermanager.SliceReference(cluster).Name}
+	known := []clustermanager.NamespacedName{slice, platform}
 	var others []string
 	for index := range releases {
-		chart, err := r.chartOf(ctx, &releases[index])
+		release := &releases[index]
+		if slices.Contains(known, nameOf(release)) || slices.Contains(known, renderedBy(release.GetLabels())) {
+			continue
+		}
+		chart, err := r.chartOf(ctx, release)
 		if err != nil {
 			return err
 		}
-		if name := releases[index].GetName(); chart == clustermanager.ChartAgentPlatform && name != reference.Name {
-			others = append(others, helmReleaseNoun.reference(cluster.Namespace, name).String())
+		if chart == clustermanager.ChartAgentPlatform {
+			others = append(others, clustermanager.ReferenceTo(release).String())
 		}
 	}
 	if len(others) == 0 {
 		return nil
 	}
 	slices.Sort(others)
-	return clustermanager.Refuse("%s: it is a release of the chart %s for cluster %s under another name than %s, and a cluster has one: remove it, or let it be",
-		strings.Join(others, ", "), clustermanager.ChartAgentPlatform, cluster.Name, reference.Name)
+	return clustermanager.Refuse("%s: it is a release of the chart %s for cluster %s under another name than %s, and a cluster has one: remove it, or let it serve and give serving false",
+		strings.Join(others, ", "), clustermanager.ChartAgentPlatform, cluster.Name, slice.Name)
 }
 
 // chartOf is the chart of a HelmRelease: its label's, else that of spec.chart, else the last part of the URL of the

@@ -73,10 +73,47 @@ func New(client Client, options Options) *Reader {
 	return &Reader{client: client, options: options, reads: map[string]any{}, held: map[schema.GroupVersionResource]*held{}}
 }
 
-// NodePool reads the facts that a node pool is composed from. The error says that the cluster was not found, or not
-// unambiguously, or that the context ended; whatever else could not be read stands in the survey with its reason.
+// NodePool reads the facts that a node pool is composed from, and with serving those of its model serving. The error
+// says that the cluster was not found, or not unambiguously, or that the context ended; whatever else could not be read
+// stands in the survey with its reason.
 func (r *Reader) NodePool(ctx context.Context, request clustermanager.CreateNodePoolRequest) (clustermanager.Survey, error) {
-	cluster, err := r.FindCluster(ctx, request.Namespace, request.Cluster)
+	request = request.WithDefaults()
+	return r.survey(ctx, request.Namespace, request.Cluster, func(made *clustermanager.Survey, values func() effectiveValues, start func(func())) {
+		cluster := made.Cluster
+		start(func() { made.Pins = clustermanager.Read(r.pins(ctx, cluster)) })
+		start(func() { made.ControlPlaneVersion = clustermanager.Read(r.controlPlaneVersion(ctx, cluster)) })
+		start(func() { made.Nodes = clustermanager.Read(r.nodes(ctx, cluster)) })
+		start(func() { made.GPUOperator = r.gpuOperator(ctx, cluster) })
+		start(func() { made.Live = r.liveObjects(ctx, r.objectsOfPool(cluster, request.Name, *request.Serving)) })
+		if *request.Serving {
+			start(func() { made.Serving = r.servingSurvey(ctx, cluster, values) })
+		}
+	})
+}
+
+// Serving reads the facts that a cluster's model serving is composed from or removed by. Its errors are NodePool's.
+func (r *Reader) Serving(ctx context.Context, namespace, cluster string) (clustermanager.Survey, error) {
+	return r.survey(ctx, namespace, cluster, func(made *clustermanager.Survey, values func() effectiveValues, start func(func())) {
+		cluster := made.Cluster
+		var models clustermanager.Reading[[]clustermanager.ServedModel]
+		start(func() { made.Live = r.liveObjects(ctx, r.objectsOfServing(cluster)) })
+		start(func() {
+			var reads errgroup.Group
+			reads.Go(func() error { models = clustermanager.Read(r.models(ctx, cluster)); return nil })
+			made.Serving = r.servingSurvey(ctx, cluster, values)
+			_ = reads.Wait()
+			made.Serving.Models = models
+		})
+	})
+}
+
+// effectiveValues is what was read of a cluster's values.
+type effectiveValues = clustermanager.Reading[clustermanager.EffectiveValues]
+
+// survey finds the cluster and reads, at the same time, what every decision about its parts needs and what fill starts
+// besides. Who needs the cluster's values for another read gets them from the function, which waits for them.
+func (r *Reader) survey(ctx context.Context, namespace, name string, fill func(made *clustermanager.Survey, values func() effectiveValues, start func(func()))) (clustermanager.Survey, error) {
+	cluster, err := r.FindCluster(ctx, namespace, name)
 	if err != nil {
 		return clustermanager.Survey{}, err
 	}
@@ -85,16 +122,15 @@ func (r *Reader) NodePool(ctx context.Context, request clustermanager.CreateNode
 	start := func(read func()) {
 		reads.Go(func() error { read(); return nil })
 	}
-	start(func() { made.Values = clustermanager.Read(r.values(ctx, cluster)) })
-	start(func() { made.Pins = clustermanager.Read(r.pins(ctx, cluster)) })
-	start(func() { made.ControlPlaneVersion = clustermanager.Read(r.controlPlaneVersion(ctx, cluster)) })
+	values := sync.OnceValue(func() effectiveValues { return clustermanager.Read(r.values(ctx, cluster)) })
+	start(func() { made.Values = values() })
 	start(func() { made.Network = clustermanager.Read(r.network(ctx, cluster)) })
 	start(func() { made.Pools = clustermanager.Read(r.pools(ctx, cluster)) })
-	start(func() { made.Live = r.liveNodePool(ctx, cluster, request.Name) })
 	start(func() { made.Target = clustermanager.Read(r.Target(ctx, cluster)) })
+	fill(&made, values, start)
 	_ = reads.Wait()
 	if err := ctx.Err(); err != nil {
-		return clustermanager.Survey{}, fmt.Errorf("Cluster %s/%s: reading what a pool is composed from: %w", cluster.Namespace, cluster.Name, err)
+		return clustermanager.Survey{}, fmt.Errorf("Cluster %s/%s: reading the facts of the call: %w", cluster.Namespace, cluster.Name, err)
 	}
 	return made, nil
 }

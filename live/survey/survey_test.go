@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-var poolRequest = clustermanager.CreateNodePoolRequest{Cluster: "wc1", Name: "gpu-l4"}
+var poolRequest = clustermanager.CreateNodePoolRequest{Cluster: "wc1", Name: "gpu-l4", Serving: new(false)}
 
 func nodePool(t *testing.T, f files, over *wire) clustermanager.Survey {
 	t.Helper()
@@ -75,6 +75,7 @@ func TestEachObjectIsAskedForOnce(t *testing.T) {
 		"GET /api/v1/namespaces/org-acme/configmaps/wc1-more",
 		"GET /api/v1/namespaces/org-acme/configmaps/wc1-values",
 		"GET /api/v1/namespaces/org-acme/secrets/wc1-gpu-l4-values",
+		"GET /api/v1/namespaces/org-acme/secrets/wc1-kubeconfig",
 		"GET /apis/cluster.x-k8s.io/v1beta1/clusters?fieldSelector=metadata.name%3Dwc1",
 		"GET /apis/cluster.x-k8s.io/v1beta1/namespaces/org-acme/machinepools/wc1-gpu-l4",
 		"GET /apis/cluster.x-k8s.io/v1beta1?timeout=32s",
@@ -82,12 +83,15 @@ func TestEachObjectIsAskedForOnce(t *testing.T) {
 		"GET /apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases/wc1",
 		"GET /apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases/wc1-agent-platform",
 		"GET /apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases/wc1-gpu-l4",
+		"GET /apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases/wc1-gpu-operator",
 		"GET /apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases?labelSelector=app.kubernetes.io%2Fname%3Dgpu-node-pool%2Cgiantswarm.io%2Fcluster%3Dwc1",
+		"GET /apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases?labelSelector=giantswarm.io%2Fcluster%3Dwc1",
 		"GET /apis/infrastructure.cluster.x-k8s.io/v1beta2/namespaces/org-acme/awsclusters/wc1",
 		"GET /apis/kustomize.toolkit.fluxcd.io/v1/namespaces/flux/kustomizations/wc1",
 		"GET /apis/release.giantswarm.io/v1alpha1/releases",
 		"GET /apis/source.toolkit.fluxcd.io/v1/namespaces/flux/gitrepositories/fleet",
 		"GET /apis/source.toolkit.fluxcd.io/v1/namespaces/org-acme/ocirepositories/wc1-gpu-l4",
+		"GET /apis/source.toolkit.fluxcd.io/v1/namespaces/org-acme/ocirepositories/wc1-gpu-operator",
 	}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Error(diff)
