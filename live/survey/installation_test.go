@@ -96,6 +96,8 @@ type wire struct {
 
 	mu       sync.Mutex
 	requests []string
+	// secrets are the Secrets that were asked for whole.
+	secrets []string
 }
 
 func (w *wire) requested() []string {
@@ -112,6 +114,9 @@ func (w *wire) wrap(next http.RoundTripper) http.RoundTripper {
 		}
 		w.mu.Lock()
 		w.requests = append(w.requests, line)
+		if strings.Contains(line, "/secrets/") && !strings.Contains(request.Header.Get("Accept"), "PartialObjectMetadata") {
+			w.secrets = append(w.secrets, line)
+		}
 		w.mu.Unlock()
 		for _, part := range w.forbid {
 			if strings.Contains(line+"$", part) {

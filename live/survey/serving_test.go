@@ -122,6 +122,21 @@ func TestConfigsOfAnOlderSlice(t *testing.T) {
 	}
 }
 
+// What the platform has in its namespace on the own cluster is not the slice's.
+func TestConfigsOfTheOwnCluster(t *testing.T) {
+	const config = "apiVersion: serving.kserve.io/v1alpha1\nkind: LLMInferenceServiceConfig\nmetadata: {name: a, namespace: agent-platform, deletionTimestamp: 2026-08-01T09:00:00Z, finalizers: [a/b]}\n"
+	reader := snapshot(t).add("apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata: {name: gazelle, namespace: org-giantswarm}\n---\n"+config+"---\n"+
+		strings.ReplaceAll(strings.TrimSuffix(llmDefinition("LLMInferenceServiceConfig", "llminferenceserviceconfigs"), "---"), "served: false", "served: true")).reader(t, nil)
+	made, err := reader.Serving(t.Context(), "", "gazelle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	configs, known := made.Serving.Configs.Get()
+	if diff := cmp.Diff(clustermanager.ServingConfigs{Namespace: "org-giantswarm"}, configs); diff != "" || !known {
+		t.Error(diff, made.Serving.Configs.Reason())
+	}
+}
+
 func TestWithServingEachObjectIsAskedForOnce(t *testing.T) {
 	over := &wire{}
 	withServing(t, serving(t), over)
@@ -129,6 +144,11 @@ func TestWithServingEachObjectIsAskedForOnce(t *testing.T) {
 	slices.Sort(requests)
 	if diff := cmp.Diff(slices.Compact(slices.Clone(requests)), requests); diff != "" {
 		t.Errorf("asked for twice: %s", diff)
+	}
+	whole := []string{"GET /api/v1/namespaces/flux/secrets/more-variables", "GET /api/v1/namespaces/org-acme/secrets/wc1-kubeconfig"}
+	slices.Sort(over.secrets)
+	if diff := cmp.Diff(whole, over.secrets); diff != "" {
+		t.Errorf("Secrets asked for whole: %s", diff)
 	}
 	for _, request := range requests {
 		if strings.Contains(request, "secret-values") || !strings.HasPrefix(request, "GET ") {
@@ -226,6 +246,7 @@ func TestWhoseIssuerIsRead(t *testing.T) {
 		{name: "a workload cluster", cluster: "wc1", files: serving(t)},
 		{name: "no issuer named", cluster: "wc1", files: serving(t), change: func(options *survey.Options) { options.Settings.ModelsCertificateIssuer = "" }, reason: "not read"},
 		{name: "no base domain", cluster: "wc1", reason: "not read", files: serving(t).replace(t, wc1, "  more: |\n    global: {connectivity: {baseDomain: more.example.io}}", "  more: |\n    global: {connectivity: {baseDomain: \"\"}}")},
+		{name: "somebody else serves", cluster: "wc1", reason: "not read", files: workload(t).target("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: a, labels: {agent-platform.giantswarm.io/model-serving-config: \"true\"}}\n")},
 		{name: "the own cluster has the platform's certificate", cluster: "gazelle", files: serving(t).add(ownCluster), reason: "not read"},
 		{name: "the platform has none", cluster: "gazelle", files: serving(t).add(ownCluster).replace(t, "management/serving.yaml", "    gatewayApi: {gateway: {tls: {secretName: gazelle-wildcard-tls}}}\n", "")},
 	} {
