@@ -158,6 +158,12 @@ func (f files) reader(t *testing.T, over *wire, changes ...func(*survey.Options)
 			t.Fatal(err)
 		}
 	}
+	return openFolder(t, folder, over, changes...)
+}
+
+// openFolder returns a reader of the snapshot in a folder, over the wire.
+func openFolder(t *testing.T, folder string, over *wire, changes ...func(*survey.Options)) *survey.Reader {
+	t.Helper()
 	installation, err := offline.Open(t.Context(), offline.Options{Dir: folder})
 	if err != nil {
 		t.Fatal(err)
