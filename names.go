@@ -70,7 +70,9 @@ func releaseObjects(cluster Cluster, chart string) ReleaseObjects {
 }
 
 // OperatorObjects names the objects of a cluster's GPU operator of ours.
-func OperatorObjects(cluster Cluster) ReleaseObjects { return releaseObjects(cluster, ChartGPUOperator) }
+func OperatorObjects(cluster Cluster) ReleaseObjects {
+	return releaseObjects(cluster, ChartGPUOperator)
+}
 
 // SliceObjects names the objects of a cluster's serving slice of ours.
 func SliceObjects(cluster Cluster) ReleaseObjects { return releaseObjects(cluster, ChartAgentPlatform) }

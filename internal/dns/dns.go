@@ -8,9 +8,10 @@ package dns
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"strings"
@@ -89,9 +90,11 @@ func ask(name string) (message []byte, question dnsmessage.Question, err error) 
 	if err != nil {
 		return nil, question, err
 	}
+	var id [2]byte
+	_, _ = rand.Read(id[:])
 	question = dnsmessage.Question{Name: absolute, Type: dnsmessage.TypeSOA, Class: dnsmessage.ClassINET}
 	asked := dnsmessage.Message{
-		Header:    dnsmessage.Header{ID: uint16(rand.Uint32()), RecursionDesired: true},
+		Header:    dnsmessage.Header{ID: binary.BigEndian.Uint16(id[:]), RecursionDesired: true},
 		Questions: []dnsmessage.Question{question},
 	}
 	message, err = asked.Pack()
@@ -131,8 +134,7 @@ func exchange(ctx context.Context, server string, message []byte, question dnsme
 
 // answers says whether a message answers the question that was sent.
 func answers(answer dnsmessage.Message, sent []byte, question dnsmessage.Question) bool {
-	id := uint16(sent[0])<<8 | uint16(sent[1])
-	return answer.Response && answer.ID == id && len(answer.Questions) == 1 &&
+	return answer.Response && answer.ID == binary.BigEndian.Uint16(sent) && len(answer.Questions) == 1 &&
 		answer.Questions[0].Type == question.Type && answer.Questions[0].Class == question.Class &&
 		strings.EqualFold(answer.Questions[0].Name.String(), question.Name.String())
 }
