@@ -26,8 +26,6 @@ const (
 	challengeLabel = "_acme-challenge."
 )
 
-var errNoResolver = errors.New("no DNS can be asked here")
-
 // issuer checks that the ClusterIssuer of the settings can issue a certificate for the host, on the cluster's own API
 // server. All that speaks against it is a *clustermanager.Refusal.
 func (r *Reader) issuer(ctx context.Context, cluster clustermanager.Cluster, host string) (clustermanager.CertificateIssuer, error) {
@@ -78,6 +76,8 @@ func (c *issuerCheck) solve(ctx context.Context, resolver Resolver, solvers []ma
 		return c.issuer, nil
 	case solver[solverDNS01] == nil:
 		return c.issuer, c.refuse("the solver that selects that name is neither http01 nor dns01", "give it a solver of one of these kinds")
+	case resolver == nil:
+		return c.issuer, c.refuse("its dns01 solver needs the DNS zone of that name, and no DNS can be asked here", "call where the DNS can be asked, or name an issuer with an http01 solver with the setting models-certificate-issuer")
 	}
 	zone, err := zoneAbove(ctx, resolver, challengeLabel+c.host)
 	if err != nil {
@@ -138,9 +138,6 @@ func isBelow(name, zone string) bool {
 
 // zoneAbove walks from a name up to the first that is the top of a zone.
 func zoneAbove(ctx context.Context, resolver Resolver, name string) (string, error) {
-	if resolver == nil {
-		return "", errNoResolver
-	}
 	for above, more := name, true; more; _, above, more = strings.Cut(above, ".") {
 		is, err := resolver.IsZone(ctx, above)
 		if err != nil {

@@ -76,7 +76,7 @@ func TestIssuer(t *testing.T) {
 			refusal: named + "its dns01 solver needs the DNS zone of that name, which was not found (wc1.acme.example.io: asking nameserver 192.0.2.1:53 for its SOA record: it answered Refused): "},
 		{name: "no zone", files: workload(t).target(solvers(dns01)), zones: map[string]bool{},
 			refusal: named + "its dns01 solver needs the DNS zone of that name, which was not found (_acme-challenge.models.wc1.acme.example.io: asking for its zone: "},
-		{name: "no resolver", files: workload(t).target(solvers(dns01)), refusal: named + "its dns01 solver needs the DNS zone of that name, which was not found (no DNS can be asked here): "},
+		{name: "no resolver", files: workload(t).target(solvers(dns01)), refusal: named + "its dns01 solver needs the DNS zone of that name, and no DNS can be asked here: "},
 		{name: "missing", files: workload(t), refusal: named + "it does not exist there: create it, or "},
 		{name: "failing", files: workload(t), over: &wire{fail: []string{"/clusterissuers/"}}, refusal: named + "it could not be read (ClusterIssuer letsencrypt-giantswarm on cluster org-acme/wc1: reading: internalerror by the test): "},
 		{name: "an unreadable cluster", files: snapshot(t), refusal: "ClusterIssuer letsencrypt-giantswarm: it must issue the certificate of models.wc1.acme.example.io, and the cluster cannot be read (Secret org-acme/wc1-kubeconfig: reading: it does not exist): "},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -64,17 +65,22 @@ func (r *Reader) otherSlices(ctx context.Context, cluster clustermanager.Cluster
 	if err != nil {
 		return nil, err
 	}
-	found := []clustermanager.Slice{}
+	releases = slices.DeleteFunc(slices.Clone(releases), func(release unstructured.Unstructured) bool {
+		of := release.GetLabels()[clustermanager.LabelCluster]
+		return of == "" || of == cluster.Name
+	})
+	found := make([]clustermanager.Slice, len(releases))
+	var reads errgroup.Group
+	reads.SetLimit(maxParallel)
 	for index := range releases {
-		of := releases[index].GetLabels()[clustermanager.LabelCluster]
-		if of == "" || of == cluster.Name {
-			continue
-		}
-		slice, err := r.sliceOf(ctx, of, &releases[index])
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, slice)
+		release := &releases[index]
+		reads.Go(func() (err error) {
+			found[index], err = r.sliceOf(ctx, release.GetLabels()[clustermanager.LabelCluster], release)
+			return err
+		})
+	}
+	if err := reads.Wait(); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(found, func(a, b clustermanager.Slice) int { return cmp.Compare(a.Release.Name, b.Release.Name) })
 	return found, nil

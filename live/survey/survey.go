@@ -2,9 +2,10 @@
 //
 // It promises that a [Reader] asks for each object once, however many facts come from it; that a read that failed is an
 // unknown Reading with its reason, never an empty value; and that no value of a Secret stands in an error. Secrets are
-// looked at through their metadata alone, with one exception: those that a Kustomization substitutes from, since the
-// proof of a change needs them. It leaves out every decision (the composer's), every write, and the making of clients,
-// which are handed in.
+// looked at through their metadata alone, with two exceptions: those that a Kustomization substitutes from, since the
+// proof of a change needs them, and a workload cluster's kubeconfig, of which server and authority alone are taken. It
+// leaves out every decision (the composer's), every write, and the making of clients, of the chart reader and of the
+// resolver, which are handed in.
 package survey
 
 import (
