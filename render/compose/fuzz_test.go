@@ -21,7 +21,7 @@ func (d dice) flip() bool                 { return d.IntN(2) == 0 }
 
 // reading is the value most of the time, else a read that failed, was refused, or was not made.
 func reading[T any](d dice, value T) clustermanager.Reading[T] {
-	switch d.IntN(24) {
+	switch d.IntN(90) {
 	case 0:
 		return clustermanager.Unknown[T]("forbidden")
 	case 1:
@@ -34,7 +34,7 @@ func reading[T any](d dice, value T) clustermanager.Reading[T] {
 
 func (d dice) component() clustermanager.Component {
 	return clustermanager.Component{
-		Status:   clustermanager.ComponentStatus(d.pick("present", "absent", "absent", "absent", "unknown", "")),
+		Status:   clustermanager.ComponentStatus(d.pick("present", "present", "absent", "absent", "absent", "absent", "absent", "absent", "unknown", "")),
 		Provider: clustermanager.Provider(d.pick("chart", "manual", "cluster-manager", "cluster-manager")),
 	}
 }
@@ -54,7 +54,7 @@ func (d dice) live(survey clustermanager.Survey, pool string) map[string]cluster
 	live := map[string]clustermanager.Reading[*clustermanager.LiveObject]{}
 	for _, reference := range servingObjects(survey, pool) {
 		var object *clustermanager.LiveObject
-		if d.IntN(8) == 0 {
+		if d.IntN(30) == 0 {
 			object = &clustermanager.LiveObject{Reference: reference, Labels: map[string]string{
 				clustermanager.LabelManagedBy: d.pick("cluster-manager", "cluster-manager", "Helm"), clustermanager.LabelCluster: survey.Cluster.Name,
 				clustermanager.LabelChart: d.pick("gpu-node-pool", "gpu-operator", "agent-platform"),
@@ -76,6 +76,12 @@ func (d dice) values() clustermanager.Values {
 	})
 }
 
+// catalogVersion is the version that a registry would be asked for, and now and then another.
+func catalogVersion(platform string, d dice) string {
+	version, _, _ := strings.Cut(platform, "+")
+	return d.pick(version, version, "4.117.0")
+}
+
 func (d dice) serving(cluster clustermanager.Cluster) clustermanager.ServingSurvey {
 	var existing *clustermanager.Slice
 	if d.flip() {
@@ -85,15 +91,15 @@ func (d dice) serving(cluster clustermanager.Cluster) clustermanager.ServingSurv
 		}
 	}
 	release := platform()
-	release.ChartVersion = d.pick("4.85.0", "4.85.0+abc", "4.27.2", "4.44.1", "4.84.0", "4.120.0", "4.26.0", "", "latest", "5.1.0")
-	release.Namespace, release.TLSSecret = d.pick("", "agent-platform"), d.pick("", "wildcard")
+	release.ChartVersion = d.pick("4.85.0", "4.85.0+abc", "4.27.2", "4.44.1", "4.84.0", "4.120.0", "4.85.0", "4.86.0", "4.26.0", "", "latest", "5.1.0")
+	release.Namespace, release.TLSSecret = d.pick("", "agent-platform", "agent-platform"), d.pick("", "wildcard")
 	release.ModelManagerVersion = reading(d, d.pick("1.12.0", "0.23.7", "x"))
-	chart := chartsAt(d.pick("4.85.0", "4.27.2", "4.44.1", "4.117.0", "4.120.0"))
+	chart := chartsAt(catalogVersion(release.ChartVersion, d))
 	return clustermanager.ServingSurvey{
 		Endpoint:    reading(d, clustermanager.Endpoint{Server: "https://api", CABundle: "PEM"}),
 		Component:   d.component(),
 		Slice:       reading(d, existing),
-		OtherSlices: reading(d, make([]clustermanager.Slice, d.IntN(2))),
+		OtherSlices: reading(d, make([]clustermanager.Slice, d.IntN(8)/7)),
 		Platform:    reading(d, release),
 		GatewayAPI:  reading(d, clustermanager.GatewayAPI{Installed: d.flip(), Version: d.pick("", "v1.4.0")}),
 		Issuer:      reading(d, clustermanager.CertificateIssuer{Name: "letsencrypt-giantswarm"}),
@@ -216,7 +222,7 @@ func TestDecisionsAtRandom(t *testing.T) {
 		c, r := checkDecision(t, seed)
 		composed, refused = composed+c, refused+r
 	}
-	if composed < 100 || refused < 300 {
+	if composed < 200 || refused < 400 {
 		t.Errorf("%d composed and %d refused: the test misses its point", composed, refused)
 	}
 }

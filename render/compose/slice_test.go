@@ -253,3 +253,22 @@ func TestForeignServingWithABackendOfItsOwn(t *testing.T) {
 		t.Errorf("%+v, %q", made.Backend, made.Plan.Warnings)
 	}
 }
+
+// A registration is runtime state: one that git applies is not written over, and one that is not ours is not removed.
+func TestRegistrationsOfOthers(t *testing.T) {
+	survey := servingOf(t, "wc1")
+	labels := map[string]string{
+		clustermanager.LabelManagedBy: clustermanager.ManagedBy, clustermanager.LabelCluster: "wc1",
+		clustermanager.LabelModelBackend: "true", clustermanager.LabelModelBackendSource: clustermanager.ManagedBy,
+	}
+	key := "agent-platform_model-backend-kserve-wc1__ConfigMap"
+	survey.Live[key] = clustermanager.Known(&clustermanager.LiveObject{Labels: labels, InInventoryOf: &clustermanager.NamespacedName{Namespace: "flux-giantswarm", Name: "wc1"}})
+	if _, err := NodePool(serving("wc1", "gpu-l4"), survey); err == nil || !strings.Contains(err.Error(), "Kustomization flux-giantswarm/wc1 applies it from git, and it is written to the installation alone") {
+		t.Error(err)
+	}
+	survey.Live[key] = clustermanager.Known(&clustermanager.LiveObject{Labels: labels})
+	survey.Serving.Backends = clustermanager.Known([]clustermanager.Backend{{ConfigMap: clustermanager.NamespacedName{Namespace: "agent-platform", Name: "model-backend-kserve"}, Cluster: "wc1"}})
+	if removed := composed(t, serving("wc1", "gpu-l4"), survey).Plan.Objects(clustermanager.Remove, clustermanager.Runtime); removed != nil {
+		t.Errorf("removed %v", removed)
+	}
+}
