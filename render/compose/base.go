@@ -37,6 +37,16 @@ func need[T any](b *base, reading clustermanager.Reading[T], what string) (T, er
 	return value, clustermanager.Refuse("%s: %s could not be read: %s; see to that, then call again", b.cluster(), what, reading.Reason())
 }
 
+// checkTarget tells early that git has no place for the cluster's files, where that was decided. A target that could not
+// be read is the door's to tell.
+func (b *base) checkTarget() error {
+	var refusal *clustermanager.Refusal
+	if b.mode == clustermanager.ModeCommit && errors.As(b.survey.Target.Err(), &refusal) {
+		return refusal
+	}
+	return nil
+}
+
 // establishAll runs the rules in their order; the first that refuses ends it.
 func establishAll(rules ...func() error) error {
 	for _, rule := range rules {

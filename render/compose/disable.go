@@ -31,7 +31,7 @@ func DisableServing(request clustermanager.DisableModelServingRequest, survey cl
 		return Serving{}, err
 	}
 	r := removal{base: &base{survey: survey, mode: request.WithDefaults().Mode}, force: request.Force}
-	if err := establishAll(r.readSlice, r.guardModels); err != nil {
+	if err := establishAll(r.checkTarget, r.readSlice, r.guardModels); err != nil {
 		return Serving{}, err
 	}
 	steps, err := r.guardOwnership(slices.Concat(r.sliceSteps(), r.registrations()))

@@ -36,7 +36,7 @@ func EnableServing(request clustermanager.EnableModelServingRequest, survey clus
 	}
 	s := slice{base: &base{survey: survey, mode: request.WithDefaults().Mode}, cacheArgument: request.Cache}
 	if err := establishAll(
-		s.checkDeleting, s.readBaseDomain, s.readOwnPools, s.read, s.chooseKeptCache, s.checkComponent, s.checkForeign, s.checkIssuer, s.decideBackend, s.checkNamespace,
+		s.checkDeleting, s.readBaseDomain, s.checkTarget, s.readOwnPools, s.read, s.chooseKeptCache, s.checkComponent, s.checkForeign, s.checkIssuer, s.decideBackend, s.checkNamespace,
 	); err != nil {
 		return Serving{}, err
 	}

@@ -63,7 +63,7 @@ func NodePool(request clustermanager.CreateNodePoolRequest, survey clustermanage
 		d.slice = &slice{base: d.base, cacheArgument: request.Cache}
 	}
 	if err := establishAll(
-		d.chooseChart, d.checkServing, d.checkPrerequisites, d.readValues, d.checkDeleting, d.readPins, d.readPools, d.readSlice,
+		d.chooseChart, d.checkServing, d.checkPrerequisites, d.readValues, d.checkDeleting, d.checkTarget, d.readPins, d.readPools, d.readSlice,
 		d.checkSkew, d.checkFlatcar, d.checkZones, d.placeCache, d.checkPrewarm, d.checkChartKeys, d.checkReleaseName, d.checkMachinePool,
 		d.decideOperator, d.decideSlice, d.decidePrefetch,
 	); err != nil {

@@ -12,6 +12,9 @@ import (
 // servingFaults break a pool with serving that is fine otherwise, gpu-l4 on wc1, in the order in which they are told.
 var servingFaults = []fault{
 	{"base domain", func(_ request, s survey) { setValue(s, nil, "connectivity", "baseDomain") }, "a pool needs a base domain", false},
+	{"no place in git", func(_ request, s survey) {
+		s.Target = clustermanager.Read(clustermanager.Target{}, clustermanager.Refuse("Cluster org-acme/wc1: no Kustomization applies it"))
+	}, "no Kustomization applies it", false},
 	{"pools unreadable", func(_ request, s survey) { s.Pools = clustermanager.Unknown[[]clustermanager.PoolRelease]("forbidden") },
 		"Cluster org-acme/wc1: its GPU pools could not be read: forbidden; see to that, then call again", false},
 	{"slice unreadable", func(_ request, s survey) {
