@@ -55,6 +55,8 @@ func (s *slice) slimPools() bool {
 func (s *slice) charts() (clustermanager.SliceCharts, error) {
 	charts, known := s.survey.Serving.Charts.Get()
 	switch {
+	case !s.survey.Serving.Charts.Asked():
+		return charts, errors.New("this server reads no chart registry")
 	case !known:
 		return charts, s.survey.Serving.Charts.Err()
 	case charts.Version != s.chart.Version:

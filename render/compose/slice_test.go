@@ -63,8 +63,8 @@ func TestAnswerOfServing(t *testing.T) {
 		Backend: &clustermanager.BackendResult{
 			Kind: "kserve", Backend: "kserve-wc1", Namespace: "agent-platform", Name: "model-backend-kserve-wc1", Target: "wc1 (https://api.wc1.acme.example.io:6443)",
 		},
-		PresetFit:    &clustermanager.PresetFit{Note: "the cluster publishes no serving presets, and those of the slice's chart could not be read: not read"},
-		PrefetchNote: "no image is pulled ahead on the pool's nodes: not read",
+		PresetFit:    &clustermanager.PresetFit{Note: "the cluster publishes no serving presets, and those of the slice's chart could not be read: this server reads no chart registry"},
+		PrefetchNote: "no image is pulled ahead on the pool's nodes: this server reads no chart registry",
 		CacheClaims:  []clustermanager.CacheClaim{},
 		Cache:        &clustermanager.CacheSetting{Note: "the model cache is off: each predictor downloads its weights into its pod's own storage"},
 	}
