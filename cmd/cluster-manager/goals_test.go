@@ -71,7 +71,10 @@ func TestProofIsInTheAnswerAndInTheBody(t *testing.T) {
 		}
 	}
 	slices.Sort(got)
-	want := []string{"add HelmRelease org-research/wc3-gpu-l4", "add OCIRepository org-research/wc3-gpu-l4", "add Secret org-research/wc3-gpu-l4-values"}
+	want := []string{
+		"add HelmRelease org-research/wc3-gpu-l4", "add HelmRelease org-research/wc3-gpu-operator",
+		"add OCIRepository org-research/wc3-gpu-l4", "add OCIRepository org-research/wc3-gpu-operator", "add Secret org-research/wc3-gpu-l4-values",
+	}
 	if diff := cmp.Diff(want, got); diff != "" || !answer.Commit.Proof.Built || answer.Commit.Proof.Note != "" {
 		t.Errorf("%s%+v", diff, answer.Commit.Proof)
 	}
