@@ -5,6 +5,8 @@
 // are complete but for what a door adds (a file loses ownerReferences, a sealed one its plain text); a credential is
 // a [clustermanager.Secret] and in no object, error or warning.
 //
-// It leaves out where a plan goes (the renderer and the live side), what the mode allows in a build, and the GPU
-// operator and the serving slice, which are not composed yet.
+// Versions of charts are compared nowhere here: package catalog says what a chart brings.
+//
+// It leaves out where a plan goes (the renderer and the live side), what the mode allows in a build, and the ordered
+// teardown of serving on a cluster, which an answer's live steps name.
 package compose
