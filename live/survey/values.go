@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
@@ -233,7 +233,7 @@ func (l layer) textIn(data map[string]any) (string, error) {
 
 // parseValues reads YAML text as values; empty text has none.
 func parseValues(text string) (map[string]any, error) {
-	converted, err := utilyaml.ToJSON([]byte(text))
+	converted, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		return nil, errors.New("the text is no YAML")
 	}
