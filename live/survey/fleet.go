@@ -60,7 +60,12 @@ func (r *Reader) Clusters(ctx context.Context, page Page) (clustermanager.Fleet,
 	}
 	chosen, more := page.of(sortedByName(found))
 	fleet.More, fleet.Clusters = more, make([]clustermanager.ClusterStatus, len(chosen))
-	infrastructure := sync.OnceFunc(func() { r.holdInfrastructure(ctx, chosen) })
+	infrastructure := func() {
+		_, _ = once(r, "infrastructure", func() (struct{}, error) {
+			r.holdInfrastructure(ctx, chosen)
+			return struct{}{}, nil
+		})
+	}
 	var reads errgroup.Group
 	for index := range chosen {
 		reads.Go(func() error {

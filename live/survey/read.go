@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -63,14 +62,29 @@ func (n noun) reference(namespace, name string) clustermanager.ObjectReference {
 // the read is under way waits for it.
 func once[T any](r *Reader, key string, read func() (T, error)) (T, error) {
 	r.mu.Lock()
-	remembered, there := r.reads[key].(func() (T, error))
+	remembered, there := r.reads[key].(*remembered[T])
 	if !there {
-		remembered = sync.OnceValues(read)
+		remembered = newRemembered[T]()
 		r.reads[key] = remembered
 	}
 	r.mu.Unlock()
-	return remembered()
+	if !there {
+		defer close(remembered.done)
+		remembered.value, remembered.err = read()
+		return remembered.value, remembered.err
+	}
+	<-remembered.done
+	return remembered.value, remembered.err
 }
+
+// remembered is what a read returned, once done is closed.
+type remembered[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+func newRemembered[T any]() *remembered[T] { return &remembered[T]{done: make(chan struct{})} }
 
 func keyOf(what string, of noun, namespace, detail string) string {
 	return strings.Join([]string{what, of.resource.String(), namespace, detail}, "|")

@@ -347,6 +347,9 @@ func TestAdmins(t *testing.T) {
 	narrow := wc1With(values(owned, bindings), "")
 	narrow.refuse = map[string]int{"/v1/configmaps?app.kubernetes.io/managed-by": http.StatusForbidden}
 	same(t, want, got(t, narrow.status(t).Admins))
+	narrow = wc1With(values("{}", bindings), "")
+	narrow.refuse = map[string]int{"/v1/configmaps?app.kubernetes.io/managed-by": http.StatusForbidden}
+	same(t, (*clustermanager.Admins)(nil), got(t, narrow.status(t).Admins))
 	narrow = wc1With(values(owned, bindings), "")
 	narrow.refuse = map[string]int{"configmaps?app.kubernetes.io/managed-by": http.StatusForbidden, "/configmaps/wc1-values": http.StatusForbidden}
 	if reason := narrow.status(t).Admins.Reason(); reason != "ConfigMap org-acme/wc1-values: reading: forbidden by the test" {

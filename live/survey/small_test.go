@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -29,6 +30,8 @@ type small struct {
 	refuse map[string]int
 	// around wraps each server's transport.
 	around func(server string, next http.RoundTripper) http.RoundTripper
+	// alone gives each request a connection of its own, and each connection an end.
+	alone bool
 
 	mu       sync.Mutex
 	requests []string
@@ -84,16 +87,30 @@ func (s *small) write(t testing.TB) string {
 	return folder
 }
 
-// reader opens the snapshot.
+// reader opens the snapshot and returns a reader of it.
 func (s *small) reader(t testing.TB) *survey.Reader {
+	t.Helper()
+	return s.connect(t, s.open(t))
+}
+
+func (s *small) open(t testing.TB) *offline.Installation {
 	t.Helper()
 	installation, err := offline.Open(t.Context(), offline.Options{Dir: s.write(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = installation.Close() })
+	return installation
+}
+
+// connect makes a reader for one call.
+func (s *small) connect(t testing.TB, installation *offline.Installation) *survey.Reader {
+	t.Helper()
 	connect := func(server string, config *rest.Config) survey.Client {
-		config.BearerToken, config.QPS = installation.Caller.KubernetesToken.Reveal(), -1
+		config.BearerToken, config.QPS, config.Timeout = installation.Caller.KubernetesToken.Reveal(), -1, 10*time.Second
+		if s.alone {
+			config.Transport = &http.Transport{DisableKeepAlives: true}
+		}
 		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return s.wrap(server, next) })
 		return clients(t, config)
 	}
@@ -131,4 +148,4 @@ func (s *small) wrap(server string, next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-var reasons = map[int]string{http.StatusForbidden: "Forbidden", http.StatusInternalServerError: "InternalError"}
+var reasons = map[int]string{http.StatusUnauthorized: "Unauthorized", http.StatusForbidden: "Forbidden", http.StatusInternalServerError: "InternalError"}
