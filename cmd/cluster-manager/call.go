@@ -91,7 +91,7 @@ func call(command *cobra.Command, tool string, options callOptions) error {
 	if len(result.Texts) == 0 {
 		return err
 	}
-	if err := draw(command.OutOrStdout(), command.ErrOrStderr(), result); err != nil {
+	if err := draw(command.OutOrStdout(), command.ErrOrStderr(), tool, result); err != nil {
 		return fmt.Errorf("answer: printing: %w", err)
 	}
 	if err != nil {
@@ -172,14 +172,14 @@ func progressTo(writer io.Writer) func(string) {
 }
 
 // outputs are the ways to print a result.
-var outputs = map[string]func(out, errOut io.Writer, result mcptools.Result) error{
-	"json": func(out, _ io.Writer, result mcptools.Result) error {
+var outputs = map[string]func(out, errOut io.Writer, tool string, result mcptools.Result) error{
+	"json": func(out, _ io.Writer, _ string, result mcptools.Result) error {
 		encoder := json.NewEncoder(out)
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(printed(result))
 	},
-	"yaml": func(out, _ io.Writer, result mcptools.Result) error {
+	"yaml": func(out, _ io.Writer, _ string, result mcptools.Result) error {
 		data, err := yaml.Marshal(printed(result))
 		if err != nil {
 			return err
@@ -187,12 +187,12 @@ var outputs = map[string]func(out, errOut io.Writer, result mcptools.Result) err
 		_, err = out.Write(data)
 		return err
 	},
-	"text": func(out, errOut io.Writer, result mcptools.Result) error {
+	"text": func(out, errOut io.Writer, tool string, result mcptools.Result) error {
 		if result.Reason != "" {
 			_, err := fmt.Fprintf(errOut, "%s: %s\n", result.Reason, strings.Join(result.Texts, "\n"))
 			return err
 		}
-		return drawText(out, []byte(result.Texts[0]))
+		return drawText(out, tool, []byte(result.Texts[0]))
 	},
 }
 

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+	"unicode"
 )
 
 // member is one field of a JSON object, in the order of the text.
@@ -52,44 +51,45 @@ func decodeOrdered(decoder *json.Decoder) (any, error) {
 	return token, nil
 }
 
-// drawText draws an answer for a person: fields as lines, lists of objects as tables, texts of several lines below
-// their name.
-func drawText(out io.Writer, answer []byte) error {
-	decoder := json.NewDecoder(bytes.NewReader(answer))
-	decoder.UseNumber()
-	value, err := decodeOrdered(decoder)
-	if err != nil {
-		_, err = fmt.Fprintln(out, string(answer))
+// drawText draws an answer for a person: by the tool's view where it has one; else fields as lines, lists of objects as
+// tables, texts of several lines below their name.
+func drawText(out io.Writer, tool string, answer []byte) error {
+	object, is := decodeAnswer(answer)
+	if !is {
+		_, err := fmt.Fprintln(out, string(answer))
 		return err
 	}
 	var text strings.Builder
-	drawValue(&text, "", value)
-	_, err = io.WriteString(out, text.String())
+	with := penFor(out)
+	if view, has := views[tool]; !has || !view.draw(&text, with, object) {
+		drawValue(&text, with, "", object)
+	}
+	_, err := io.WriteString(out, text.String())
 	return err
 }
 
-func drawValue(text *strings.Builder, indent string, value any) {
+func drawValue(text *strings.Builder, with pen, indent string, value any) {
 	object, ok := value.([]member)
 	if !ok {
 		fmt.Fprintf(text, "%s%s\n", indent, cell(value))
 		return
 	}
 	for _, field := range object {
-		drawMember(text, indent, field)
+		drawMember(text, with, indent, field)
 	}
 }
 
 // drawMember draws one field; an empty text says nothing to a person and is left out.
-func drawMember(text *strings.Builder, indent string, field member) {
+func drawMember(text *strings.Builder, with pen, indent string, field member) {
 	if field.value == "" {
 		return
 	}
 	switch value := field.value.(type) {
 	case []member:
 		fmt.Fprintf(text, "%s%s:\n", indent, field.name)
-		drawValue(text, indent+"  ", value)
+		drawValue(text, with, indent+"  ", value)
 	case []any:
-		drawList(text, indent, field.name, value)
+		drawList(text, with, indent, field.name, value)
 	case string:
 		if strings.Contains(value, "\n") {
 			fmt.Fprintf(text, "%s%s:\n%s", indent, field.name, indented(indent+"  | ", value))
@@ -101,20 +101,20 @@ func drawMember(text *strings.Builder, indent string, field member) {
 	}
 }
 
-func drawList(text *strings.Builder, indent, name string, list []any) {
+func drawList(text *strings.Builder, with pen, indent, name string, list []any) {
 	if len(list) == 0 {
 		return
 	}
 	if isTable(list) {
 		fmt.Fprintf(text, "%s%s:\n", indent, name)
-		drawTable(text, indent+"  ", list)
+		drawTable(text, with, indent+"  ", list)
 		return
 	}
 	fmt.Fprintf(text, "%s%s:\n", indent, name)
 	for _, item := range list {
 		if object, ok := item.([]member); ok {
 			fmt.Fprintf(text, "%s-\n", indent)
-			drawValue(text, indent+"  ", object)
+			drawValue(text, with, indent+"  ", object)
 			continue
 		}
 		fmt.Fprintf(text, "%s- %s\n", indent, cell(item))
@@ -142,7 +142,7 @@ func isTable(list []any) bool {
 	return true
 }
 
-func drawTable(text *strings.Builder, indent string, list []any) {
+func drawTable(text *strings.Builder, with pen, indent string, list []any) {
 	var columns []string
 	seen := map[string]bool{}
 	for _, item := range list {
@@ -153,20 +153,19 @@ func drawTable(text *strings.Builder, indent string, list []any) {
 			}
 		}
 	}
-	table := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, indent+strings.ToUpper(strings.Join(columns, "\t")))
+	var rows [][]string
 	for _, item := range list {
 		cells := make([]string, len(columns))
 		for i, column := range columns {
-			for _, field := range item.([]member) {
-				if field.name == column {
-					cells[i] = cell(field.value)
-				}
-			}
+			cells[i] = plain([]any{at(item, column)})
 		}
-		_, _ = fmt.Fprintln(table, indent+strings.Join(cells, "\t"))
+		rows = append(rows, cells)
 	}
-	_ = table.Flush()
+	titles := make([]string, len(columns))
+	for i, column := range columns {
+		titles[i] = strings.ToUpper(column)
+	}
+	drawRows(text, with, indent, titles, rows)
 }
 
 // cell is a value on one line, without the control characters that could move a terminal's cursor.
@@ -183,7 +182,7 @@ func cell(value any) string {
 
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
