@@ -37,6 +37,7 @@ type Tool struct {
 	// Handle answers one call; the arguments have passed the input schema.
 	Handle func(ctx context.Context, call Call, arguments json.RawMessage) (any, error)
 
+	// inputText and outputText are the schemas as clients get them, the output's shortened.
 	inputText, outputText json.RawMessage
 }
 
@@ -70,13 +71,11 @@ func newTool[Input, Output any](tool Tool, adjustments map[string]func(*jsonsche
 		}
 		adjust(property)
 	}
-	for _, schema := range []struct {
-		of   *jsonschema.Schema
-		text *json.RawMessage
-	}{{tool.Input, &tool.inputText}, {tool.Output, &tool.outputText}} {
-		if *schema.text, err = json.Marshal(schema.of); err != nil {
-			return Tool{}, fmt.Errorf("tool %s: encoding a schema: %w", tool.Name, err)
-		}
+	if tool.inputText, err = json.Marshal(tool.Input); err != nil {
+		return Tool{}, fmt.Errorf("tool %s: encoding the input schema: %w", tool.Name, err)
+	}
+	if tool.outputText, err = shortened(tool.Output); err != nil {
+		return Tool{}, fmt.Errorf("tool %s: encoding the output schema: %w", tool.Name, err)
 	}
 	tool.Handle = func(ctx context.Context, call Call, arguments json.RawMessage) (any, error) {
 		var input Input

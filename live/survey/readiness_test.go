@@ -254,7 +254,7 @@ const claims = `
 {apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: untyped}}
 `
 
-func TestCacheClaims(t *testing.T) {
+func TestCacheClaimsOfReadiness(t *testing.T) {
 	slice := release("org-acme", "wc1-agent-platform", owned, "{values: {modelServing: {cache: {pvc: {name: hf-cache-eu-central-1b}}}}}")
 	found := got(t, wc1With(slice, claims).status(t).ServingReadiness.CacheClaims)
 	same(t, []clustermanager.CacheClaim{
