@@ -13,20 +13,21 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/live/session"
 )
 
 // Clients write and read as the caller.
 type Clients struct {
-	Installation dynamic.Interface
-	// Target makes the client of the cluster that the call is about; the own cluster's is the installation's. It is
-	// called when a step needs it, once. Nil: no step does.
-	Target func() (dynamic.Interface, error)
+	Installation *session.Client
+	// Target makes the client of the cluster that the call is about. It is called when a step needs it, once. Nil: that
+	// cluster is the installation's own.
+	Target func() (*session.Client, error)
 }
 
 // servers are the API servers of a plan, with what is read of them once.
 type servers struct {
-	installation dynamic.Interface
-	target       func() (dynamic.Interface, error)
+	installation *session.Client
+	target       func() (*session.Client, error)
 
 	mu sync.Mutex
 	// inventories are the ids of the Kustomizations that were asked for, storage the versions of the CRDs.
@@ -42,7 +43,7 @@ type storageKey struct {
 func newServers(clients Clients) *servers {
 	target := clients.Target
 	if target == nil {
-		target = func() (dynamic.Interface, error) { return clients.Installation, nil }
+		target = func() (*session.Client, error) { return clients.Installation, nil }
 	}
 	return &servers{
 		installation: clients.Installation, target: sync.OnceValues(target),
@@ -51,7 +52,7 @@ func newServers(clients Clients) *servers {
 	}
 }
 
-func (s *servers) client(at clustermanager.Location) (dynamic.Interface, error) {
+func (s *servers) client(at clustermanager.Location) (*session.Client, error) {
 	if at == clustermanager.AtTarget {
 		return s.target()
 	}
@@ -65,7 +66,7 @@ func (s *servers) objects(at clustermanager.Location, of clustermanager.ObjectRe
 		return nil, err
 	}
 	kind := schema.FromAPIVersionAndKind(of.APIVersion, of.Kind)
-	all := client.Resource(kind.GroupVersion().WithResource(plural(kind.Kind)))
+	all := client.Dynamic.Resource(kind.GroupVersion().WithResource(plural(kind.Kind)))
 	if of.Namespace == "" {
 		return all, nil
 	}

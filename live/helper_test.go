@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +23,7 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/internal/offline"
 	"github.com/clustermanager/cluster-manager/live"
+	"github.com/clustermanager/cluster-manager/live/session"
 )
 
 // begin is when every call starts.
@@ -81,7 +80,10 @@ func newScene(t *testing.T, installation, target string) *scene {
 }
 
 func (s *scene) clients() live.Clients {
-	return live.Clients{Installation: s.wiredInstallation, Target: func() (dynamic.Interface, error) { return s.wiredTarget, nil }}
+	return live.Clients{
+		Installation: &session.Client{Dynamic: s.wiredInstallation},
+		Target:       func() (*session.Client, error) { return &session.Client{Dynamic: s.wiredTarget}, nil },
+	}
 }
 
 // options are a call that starts now, with eight seconds.
@@ -149,8 +151,6 @@ func (s *scene) state(t *testing.T) map[string]any {
 	}
 	return all
 }
-
-func names(state map[string]any) []string { return slices.Sorted(maps.Keys(state)) }
 
 // actions are the changes in words.
 func actions(changes []clustermanager.Change) []string {
@@ -277,7 +277,7 @@ func reference(apiVersion, kind, namespace, name string, labels map[string]strin
 	return named
 }
 
-type dynamicInterface = dynamic.Interface
+type sessionClient = session.Client
 
 var eventsResource = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 

@@ -222,7 +222,7 @@ func TestWhatCannotBeReadIsRefusedBeforeAnyWrite(t *testing.T) {
 	}
 	reasons := map[string]live.Clients{}
 	failing := s.clients()
-	failing.Target = func() (d dynamicInterface, err error) {
+	failing.Target = func() (*sessionClient, error) {
 		return nil, errors.New("Cluster org-acme/wc1: its kubeconfig is unreadable")
 	}
 	reasons["Secret org-acme/wc1-gpu-l4-values: what is there and whose it is could not be read: Cluster org-acme/wc1: its kubeconfig is unreadable; see to that, then call again"] = failing

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,10 +39,13 @@ func (r *run) write(ctx context.Context, o *object) error {
 	case o.action == clustermanager.ActionDelete:
 		doing, err = "deleting", r.remove(ctx, objects, o)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %s: %w", o.reference, doing, err)
+	switch {
+	case err == nil:
+		return nil
+	case err.Error() == "":
+		return fmt.Errorf("%s: %s: the API server answered %s and no more%w", o.reference, doing, apierrors.ReasonForError(err), err)
 	}
-	return nil
+	return fmt.Errorf("%s: %s: %w", o.reference, doing, err)
 }
 
 // create makes the object, and fails when somebody else made one meanwhile, which an apply would take over.

@@ -29,9 +29,10 @@ const (
 	stepRender  = "render and seal"
 	stepProve   = "prove"
 	stepPropose = "propose"
+	stepWrite   = "write"
 )
 
-var steps = []string{stepSurvey, stepCompose, stepFetch, stepRender, stepProve, stepPropose}
+var steps = []string{stepSurvey, stepCompose, stepFetch, stepRender, stepProve, stepPropose, stepWrite}
 
 // change is what a tool decided, on its way to a door.
 type change struct {
@@ -49,7 +50,7 @@ type change struct {
 	subject string
 	survey  clustermanager.Survey
 	plan    clustermanager.Plan
-	// liveSteps are what a merge does not do.
+	// liveSteps are what a merge does not do, in words; of mode commit.
 	liveSteps []string
 }
 
@@ -58,54 +59,57 @@ const proposeReserve = 3 * time.Second
 
 // begin refuses a mode that this call cannot use, before anything is read, and bounds the call by the mode's budget.
 func (t *Tools) begin(ctx context.Context, call Call, mode clustermanager.Mode) (context.Context, context.CancelFunc, error) {
+	settings := t.options.Settings
 	switch {
 	case mode == clustermanager.ModeApply:
-		return nil, nil, clustermanager.Refuse(applyNotBuilt)
+		ctx, cancel := call.within(ctx, "apply-budget", settings.ApplyBudget, maxFirstAnswer)
+		return ctx, cancel, nil
 	case mode != clustermanager.ModeCommit:
-		return nil, nil, clustermanager.Refuse("mode %q is unknown: use commit", mode)
+		return nil, nil, clustermanager.Refuse("mode %q is unknown: use apply or commit", mode)
 	case !t.options.CommitOffered:
 		return nil, nil, clustermanager.Refuse("mode commit is not offered: this server is not registered with its GitHub App; a snapshot offers it when its caller has a github login (cluster-manager.yaml)")
 	case call.Caller.GitHub == nil:
 		return nil, nil, clustermanager.Refuse("mode commit needs your GitHub authorization, and this call carries none: %s", clustermanager.ConnectGitHub)
 	}
-	ctx, cancel := context.WithDeadline(ctx, t.budget(call).Deadline())
+	ctx, cancel := call.within(ctx, "commit-budget", settings.CommitBudget, 0)
 	return ctx, cancel, nil
-}
-
-// budget is the time of a call in mode commit.
-func (t *Tools) budget(call Call) clustermanager.Budget {
-	return clustermanager.Budget{Start: call.Start, Limit: t.options.Settings.CommitBudget}
 }
 
 // carryOut takes a plan through the door of its mode and completes the answer.
 func (t *Tools) carryOut(ctx context.Context, call Call, change change, result clustermanager.WriteResult) (clustermanager.WriteResult, error) {
-	if change.mode != clustermanager.ModeCommit {
-		return result, clustermanager.Refuse(applyNotBuilt)
+	result.Mode, result.DryRun = change.mode, change.dryRun
+	if change.mode == clustermanager.ModeApply {
+		return t.apply(ctx, call, change, result)
 	}
-	for _, step := range change.plan.In(clustermanager.Teardown) {
-		return result, fmt.Errorf("%s: carrying out: this build has no door for a %s step", step.Reference(), step.Lane)
-	}
+	return t.commit(ctx, call, change, result)
+}
+
+// commit proposes what is declared, and once that is open writes what is live in this mode too. A proposal that fails
+// changes nothing live.
+func (t *Tools) commit(ctx context.Context, call Call, change change, result clustermanager.WriteResult) (clustermanager.WriteResult, error) {
 	target, known := change.survey.Target.Get()
 	if !known {
 		return result, change.survey.Target.Err()
+	}
+	writes, err := t.planLive(ctx, call, change, change.plan.In(clustermanager.Runtime))
+	if err != nil {
+		return result, err
 	}
 	commit := &proposal{tools: t, call: call, change: change, target: target, warnings: target.Warnings}
 	if err := commit.make(ctx); err != nil {
 		return result, explain(err)
 	}
-	result.Mode, result.DryRun = change.mode, change.dryRun
 	declared := map[clustermanager.ObjectReference]map[string]any{}
 	for _, object := range render.Objects(change.plan, commit.target) {
 		declared[clustermanager.ReferenceTo(object)] = object.Object
 	}
-	result.Manifests = manifests(change.plan, declared)
+	result.Manifests = manifests(change.plan.Steps, declared)
 	result.Warnings = slices.Concat(result.Warnings, commit.warnings, commit.workspace.Warnings(), commit.beside())
-	if result.Objects = runtimeChanges(change.plan, change.survey); len(result.Objects) > 0 {
-		result.Warnings = append(result.Warnings, runtimeNotBuilt)
-	}
 	result.Commit, result.NextStep = commit.answer()
-	result.Commit.LiveSteps = change.liveSteps
-	return result, nil
+	if err := writes.carryOut(ctx, call.budget()); err != nil {
+		writes.refusedLater(err)
+	}
+	return writes.beside(result), nil
 }
 
 // proposal is one plan on its way through the commit door. Every refusal comes before the push.
@@ -225,7 +229,7 @@ func (p *proposal) prove(ctx context.Context) error {
 		Staged:  p.sealed.Files.Paths(),
 		Meant:   append(p.change.plan.Objects(clustermanager.Ensure, clustermanager.Declared), p.change.plan.Objects(clustermanager.Remove, clustermanager.Declared)...),
 		Objects: withoutSecrets(render.Objects(p.change.plan, p.target)), Diff: render.Diff, Load: p.workspace.Load,
-		Deadline: p.tools.budget(p.call).Deadline().Add(-proposeReserve),
+		Deadline: p.call.budget().Deadline().Add(-proposeReserve),
 	})
 	p.warnings = append(p.warnings, p.proven.Warnings...)
 	if p.proven.Broken {
@@ -310,6 +314,7 @@ func (p *proposal) answer() (*clustermanager.CommitResult, string) {
 	if commit.Files == nil {
 		commit.Files = []clustermanager.FileChange{}
 	}
+	commit.LiveSteps = p.change.liveSteps
 	changed := false
 	for _, file := range commit.Files {
 		changed = changed || file.Action != clustermanager.FileUnchanged

@@ -28,8 +28,7 @@ type Modes struct {
 
 // notBuilt are the sentences that refuse what a later build brings; get_info answers the same.
 const (
-	applyNotBuilt = "mode apply is not available in this build: use mode commit, which opens a pull request in the repository that owns the cluster"
-	snapshotNote  = "this build serves a folder that stands for an installation; every call runs as the person that its settings name"
+	snapshotNote = "this build serves a folder that stands for an installation; every call runs as the person that its settings name"
 )
 
 func (t *Tools) getInfo() (Tool, error) {
@@ -39,8 +38,8 @@ func (t *Tools) getInfo() (Tool, error) {
 	}, nil, func(ctx context.Context, call Call, _ struct{}) (Info, error) {
 		info := Info{
 			Version: t.options.Version,
-			Modes:   Modes{Commit: t.options.CommitOffered, CommitTools: []string{}},
-			Tools:   []string{}, Notes: []string{applyNotBuilt, runtimeNotBuilt, snapshotNote},
+			Modes:   Modes{Apply: true, Commit: t.options.CommitOffered, CommitTools: []string{}},
+			Tools:   []string{}, Notes: []string{snapshotNote},
 		}
 		for _, tool := range t.list {
 			info.Tools = append(info.Tools, tool.Name)
@@ -73,6 +72,7 @@ func (t *Tools) reader(call Call) (*survey.Reader, error) {
 			if err != nil {
 				return survey.Client{}, err
 			}
+			call.hear(client)
 			return surveyClient(client), nil
 		},
 	}), nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -72,7 +71,7 @@ func (t *Tools) List() []Tool { return slices.Clone(t.list) }
 const instructions = `cluster-manager writes Kubernetes clusters' GPU node pools and model serving, as the person who calls.
 get_info: version, modes and tools, and what this build leaves out.
 list_clusters: the clusters, what runs GPU nodes and serves models on each and how far, and the repository that owns each.
-create_node_pool: adds or updates a GPU node pool of a cluster, with GPU operator and model serving where they are missing. mode commit opens one pull request in the Git repository that owns the cluster; dryRun shows every file and what Flux will build. A re-run is safe: nothing to change pushes nothing.
+create_node_pool: adds or updates a GPU node pool of a cluster, with GPU operator and model serving where they are missing. mode commit opens one pull request in the Git repository that owns the cluster; dryRun shows every file and what Flux will build. mode apply writes to the installation; dryRun shows what would change. A re-run is safe: nothing to change pushes and writes nothing, and one that was cut short goes on.
 enable_model_serving, disable_model_serving: model serving of a cluster on and off, with or without a GPU pool.
 Every call runs with the caller's own rights. A refusal says why and what to do instead.`
 
@@ -146,15 +145,12 @@ func (t *Tools) answer(ctx context.Context, tool Tool, raw json.RawMessage, star
 		return nil, err
 	}
 	var step string
-	call := Call{Caller: caller, Start: start, Now: t.options.Now(), Progress: func(name string) {
+	call := Call{Caller: caller, Start: start, Now: t.options.Now(), bounds: &bounds{}, Progress: func(name string) {
 		step = name
 		report(name)
 	}}
 	answer, err := tool.Handle(ctx, call, arguments)
-	if errors.Is(err, context.DeadlineExceeded) && step != "" {
-		return nil, fmt.Errorf("%s: the %s that a call may take (setting commit-budget) ran out at the step %q: %w", tool.Name, t.options.Settings.CommitBudget, step, err)
-	}
-	return answer, err
+	return answer, call.explainTime(tool.Name, step, err)
 }
 
 func toolResult(result Result) *mcp.CallToolResult {

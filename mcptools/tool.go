@@ -50,6 +50,8 @@ type Call struct {
 	Now time.Time
 	// Progress tells a client that asked for it which step begins.
 	Progress func(step string)
+
+	bounds *bounds
 }
 
 // newTool completes a tool from its input and output types. The adjustments refine the input's properties by name
