@@ -286,3 +286,11 @@ func unstructuredSet(fields map[string]any, value any, path ...string) {
 }
 
 type unstructuredObject = unstructured.Unstructured
+
+func resourceOf(group, version, kind string) schema.GroupVersionResource {
+	name := strings.ToLower(kind) + "s"
+	if strings.HasSuffix(kind, "y") {
+		name = strings.ToLower(strings.TrimSuffix(kind, "y")) + "ies"
+	}
+	return schema.GroupVersionResource{Group: group, Version: version, Resource: name}
+}
