@@ -135,9 +135,11 @@ func (b *Bed) makeFolder() error {
 }
 
 // run starts everything. What was started is there for close, also when it returns an error.
+//
+// The definitions are there before the controller manager, whose garbage collector looks for new kinds twice a minute.
 func (b *Bed) run(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		b.makeAuthorities, b.runProvider, b.runAPIServer, b.runControllerManager, b.installDefinitions, b.installTenancy,
+		b.makeAuthorities, b.runProvider, b.runAPIServer, b.installDefinitions, b.runControllerManager, b.installTenancy,
 		b.signIn, b.runRegistry, b.runFlux, b.runHelm,
 	} {
 		if err := step(ctx); err != nil {

@@ -142,3 +142,12 @@ func reconcile(t *testing.T, client *testbed.Client, object *unstructured.Unstru
 		t.Fatal(err)
 	}
 }
+
+// gone waits until an object is not there.
+func gone(t *testing.T, client *testbed.Client, object *unstructured.Unstructured) {
+	t.Helper()
+	resource := resourceOf(t, client, object)
+	if err := testbed.Eventually(t.Context(), func(ctx context.Context) error { return isAbsent(ctx, resource, object) }); err != nil {
+		t.Fatal(err)
+	}
+}

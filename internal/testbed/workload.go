@@ -26,7 +26,7 @@ func (b *Bed) Workload(t testing.TB, definitions ...Set) *Bed {
 		t.Fatal(err)
 	}
 	workload.endWith(t)
-	for _, step := range []func(context.Context) error{workload.runAPIServer, workload.runControllerManager, workload.installDefinitions} {
+	for _, step := range []func(context.Context) error{workload.runAPIServer, workload.installDefinitions, workload.runControllerManager} {
 		if err := step(t.Context()); err != nil {
 			t.Fatal(err)
 		}

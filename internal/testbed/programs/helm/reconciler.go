@@ -82,14 +82,25 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if release.Spec.Suspend {
 		return reconcile.Result{}, nil
 	}
-	err := r.update(ctx, release, func() error { return r.release(ctx, release) })
+	err := r.update(ctx, release, func(save saver) error { return r.release(ctx, release, save) })
 	return reconcile.Result{RequeueAfter: release.GetRequeueAfter()}, err
 }
 
+// saver writes the status as it is now.
+type saver func(context.Context) error
+
 // update writes the status that do leaves behind.
-func (r *reconciler) update(ctx context.Context, release *helmv2.HelmRelease, do func() error) error {
-	before := release.DeepCopy()
-	doErr := do()
+func (r *reconciler) update(ctx context.Context, release *helmv2.HelmRelease, do func(saver) error) error {
+	written := release.DeepCopy()
+	save := func(ctx context.Context) error {
+		next := release.DeepCopy()
+		if err := r.Status().Patch(ctx, next, client.MergeFrom(written)); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		written = release.DeepCopy()
+		return nil
+	}
+	doErr := do(save)
 	if requested, found := meta.ReconcileAnnotationValue(release.Annotations); found {
 		release.Status.SetLastHandledReconcileRequest(requested)
 	}
@@ -98,19 +109,17 @@ func (r *reconciler) update(ctx context.Context, release *helmv2.HelmRelease, do
 	} else if ready := apimeta.FindStatusCondition(release.Status.Conditions, meta.ReadyCondition); ready != nil {
 		mark(release, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingWithRetryReason, ready.Message)
 	}
-	if err := r.Status().Patch(ctx, release, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+	if err := save(ctx); err != nil {
 		return err
 	}
 	return doErr
 }
 
 // progress says that an action begins.
-func (r *reconciler) progress(ctx context.Context, release *helmv2.HelmRelease, action helmv2.ReleaseAction, timeout time.Duration) error {
-	before := release.DeepCopy()
+func progress(release *helmv2.HelmRelease, action helmv2.ReleaseAction, timeout time.Duration) {
 	message := fmt.Sprintf("Running '%s' action with timeout of %s", action, timeout)
 	mark(release, meta.ReconcilingCondition, metav1.ConditionTrue, meta.ProgressingReason, message)
 	mark(release, meta.ReadyCondition, metav1.ConditionUnknown, meta.ProgressingReason, message)
-	return r.Status().Patch(ctx, release, client.MergeFrom(before))
 }
 
 // delete uninstalls the release and lets the HelmRelease go.
@@ -119,7 +128,7 @@ func (r *reconciler) delete(ctx context.Context, release *helmv2.HelmRelease) er
 		return nil
 	}
 	if installed := release.Status.StorageNamespace != ""; installed && !release.Spec.Suspend {
-		err := r.update(ctx, release, func() error { return r.uninstallOf(ctx, release) })
+		err := r.update(ctx, release, func(saver) error { return r.uninstallOf(ctx, release) })
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ type wanted struct {
 }
 
 // release compares what is wanted with Helm's latest release, and acts.
-func (r *reconciler) release(ctx context.Context, release *helmv2.HelmRelease) error {
+func (r *reconciler) release(ctx context.Context, release *helmv2.HelmRelease, save saver) error {
 	if what := unsupported(release); what != "" {
 		message := "the stand-in of helm-controller does not support " + what
 		stall(release, reasonUnsupported, message)
@@ -62,7 +62,7 @@ func (r *reconciler) release(ctx context.Context, release *helmv2.HelmRelease) e
 	if err != nil {
 		return fail(release, reasonClient, err)
 	}
-	return r.act(ctx, release, want, target)
+	return act(ctx, release, want, target, save)
 }
 
 // attempt writes down what is tried. Something new may fail as often as the first.
@@ -81,7 +81,7 @@ func attempt(release *helmv2.HelmRelease, want *wanted) {
 }
 
 // act installs, upgrades or does nothing.
-func (r *reconciler) act(ctx context.Context, release *helmv2.HelmRelease, want *wanted, target *target) error {
+func act(ctx context.Context, release *helmv2.HelmRelease, want *wanted, target *target, save saver) error {
 	last, err := target.last(release.GetReleaseName())
 	if err != nil && !errors.Is(err, driver.ErrReleaseNotFound) {
 		return fail(release, reasonClient, fmt.Errorf("reading Helm's releases: %w", err))
@@ -102,16 +102,17 @@ func (r *reconciler) act(ctx context.Context, release *helmv2.HelmRelease, want 
 		}
 		return nil
 	}
-	return r.run(ctx, release, want, target, one)
+	progress(release, one.name, one.timeout(release))
+	if err := save(ctx); err != nil {
+		return err
+	}
+	return perform(ctx, release, want, target, one)
 }
 
-// run runs an action and writes down what became of it.
-func (r *reconciler) run(ctx context.Context, release *helmv2.HelmRelease, want *wanted, target *target, one releaseAction) error {
+// perform runs an action and writes down what became of it.
+func perform(ctx context.Context, release *helmv2.HelmRelease, want *wanted, target *target, one releaseAction) error {
 	if one.name == helmv2.ReleaseActionInstall {
 		release.Status.ClearHistory()
-	}
-	if err := r.progress(ctx, release, one.name, one.timeout(release)); err != nil {
-		return err
 	}
 	release.Status.StorageNamespace = release.GetStorageNamespace()
 	release.Status.LastAttemptedReleaseAction = one.name
