@@ -26,11 +26,6 @@ type Modes struct {
 	CommitTools []string `json:"commitTools"`
 }
 
-// notBuilt are the sentences that refuse what a later build brings; get_info answers the same.
-const (
-	snapshotNote = "this build serves a folder that stands for an installation; every call runs as the person that its settings name"
-)
-
 func (t *Tools) getInfo() (Tool, error) {
 	return newTool(Tool{
 		Name: "get_info", Title: "Server information", Kind: Reading,
@@ -38,14 +33,8 @@ func (t *Tools) getInfo() (Tool, error) {
 	}, nil, func(ctx context.Context, call Call, _ struct{}) (Info, error) {
 		info := Info{
 			Version: t.options.Version,
-			Modes:   Modes{Apply: true, Commit: t.options.CommitOffered, CommitTools: []string{}},
-			Tools:   []string{}, Notes: []string{snapshotNote},
-		}
-		for _, tool := range t.list {
-			info.Tools = append(info.Tools, tool.Name)
-			if tool.Commits && t.options.CommitOffered {
-				info.Modes.CommitTools = append(info.Modes.CommitTools, tool.Name)
-			}
+			Modes:   t.modes(),
+			Tools:   toolNames(t.list), Notes: append([]string{}, t.options.Notes...),
 		}
 		reader, err := t.reader(call)
 		if err != nil {
@@ -57,6 +46,17 @@ func (t *Tools) getInfo() (Tool, error) {
 		info.ClusterAPI = reader.ClusterAPI(ctx)
 		return info, nil
 	})
+}
+
+// modes are the doors that this server opens: none where it only reads.
+func (t *Tools) modes() Modes {
+	modes := Modes{Apply: !t.options.ReadOnly, Commit: t.options.CommitOffered && !t.options.ReadOnly, CommitTools: []string{}}
+	for _, tool := range t.list {
+		if tool.Commits && modes.Commit {
+			modes.CommitTools = append(modes.CommitTools, tool.Name)
+		}
+	}
+	return modes
 }
 
 // reader makes the survey's reader for one call, as its caller.

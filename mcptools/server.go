@@ -37,13 +37,19 @@ type Options struct {
 	Now func() time.Time
 	// CommitOffered says that callers may carry a GitHub identity, so that mode commit is offered.
 	CommitOffered bool
-	Log           *slog.Logger
+	// ReadOnly leaves the tools out that write; Picked, when not empty, all tools whose names it lacks.
+	ReadOnly bool
+	Picked   []string
+	// Notes are what get_info says of this server beside what the build leaves out.
+	Notes []string
+	Log   *slog.Logger
 }
 
 // Tools is the set of tools over one installation.
 type Tools struct {
 	options Options
-	list    []Tool
+	// all are the build's tools, list those that are offered.
+	all, list []Tool
 }
 
 // New makes the tools. A fault in a tool's declaration is an error, so the server does not start with it.
@@ -60,9 +66,11 @@ func New(options Options) (*Tools, error) {
 		if err != nil {
 			return nil, err
 		}
-		tools.list = append(tools.list, tool)
+		tools.all = append(tools.all, tool)
 	}
-	return tools, nil
+	var err error
+	tools.list, err = offered(tools.all, options.ReadOnly, options.Picked)
+	return tools, err
 }
 
 // List returns the tools in their order.
@@ -78,7 +86,7 @@ Every call runs with the caller's own rights. A refusal says why and what to do 
 // Server returns the tools as an MCP server that speaks the newest revision of the protocol and the older ones.
 func (t *Tools) Server() *server.MCPServer {
 	mcpServer := server.NewMCPServer("cluster-manager", t.options.Version,
-		server.WithToolCapabilities(false), server.WithInstructions(instructions), server.WithRecovery(), server.WithToolFilter(t.ordered))
+		server.WithToolCapabilities(false), server.WithInstructions(instructionsFor(instructions, t.all, t.list)), server.WithRecovery(), server.WithToolFilter(t.ordered))
 	for _, tool := range t.list {
 		mcpServer.AddTool(declaration(tool), t.handler(mcpServer, tool))
 	}

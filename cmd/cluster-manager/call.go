@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/internal/settings"
 	"github.com/clustermanager/cluster-manager/mcptools"
 )
 
@@ -30,11 +33,13 @@ var statuses = map[clustermanager.Reason]int{
 // callOptions are the flags of call.
 type callOptions struct {
 	arguments string
-	snapshot  string
 	keep      string
-	server    string
-	now       string
-	output    string
+	// above are the settings' sources, which win over a snapshot's file; flags are the names of those that were given.
+	above  []settings.Source
+	flags  []string
+	server string
+	now    string
+	output string
 }
 
 func newCall() *cobra.Command {
@@ -47,20 +52,20 @@ Exit status: 0 done, 2 the arguments do not fit the tool's input schema, 3 refus
 		Example: `  cluster-manager call get_info --snapshot fixtures/installations/gazelle
   cluster-manager call create_node_pool --snapshot fixtures/installations/gazelle -o json \
     --args '{"cluster":"wc1","name":"gpu-l4","serving":false,"mode":"commit","dryRun":true}'`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, arguments []string) error {
-			return call(command, arguments[0], options)
-		},
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeTools,
 	}
+	sources := addSettings(command, settings.Decision, settings.Offer, settings.Reach)
 	flags := command.Flags()
 	flags.StringVar(&options.arguments, "args", "{}", "the arguments as a JSON object, or @FILE (@- is standard input)")
-	flags.StringVar(&options.snapshot, "snapshot", "", "a folder instead of an installation")
-	flags.StringVar(&options.keep, "keep", "", "keep repositories and pull requests in this folder and go on from it")
+	flags.StringVar(&options.keep, "keep", "", "with --snapshot: keep repositories and pull requests in this folder and go on from it")
 	flags.StringVar(&options.server, "server", "", "MCP endpoint of a running server, such as http://127.0.0.1:8080/mcp")
 	flags.StringVar(&options.now, "now", "", "time of the call in RFC 3339, for ages and times in answers (default: now)")
 	flags.StringVarP(&options.output, "output", "o", "text", "json, yaml or text")
-	bindEnvironment(command)
+	command.RunE = func(command *cobra.Command, arguments []string) error {
+		options.above, options.flags = sources(), slices.Sorted(maps.Keys(given(flags)))
+		return call(command, arguments[0], options)
+	}
 	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "text"}, cobra.ShellCompDirectiveNoFileComp))
 	return command
 }
@@ -113,8 +118,8 @@ func callTool(ctx context.Context, tool string, arguments json.RawMessage, optio
 }
 
 func connect(ctx context.Context, options callOptions) (*mcptools.Client, func() error, error) {
-	if options.server != "" && (options.snapshot != "" || options.keep != "" || options.now != "") {
-		return nil, nil, errors.New("flags --server and --snapshot, --keep or --now: a running server has its own; leave one side out")
+	if own := options.own(); options.server != "" && len(own) > 0 {
+		return nil, nil, fmt.Errorf("flags --server and --%s: a running server has its own; leave one side out", strings.Join(own, ", --"))
 	}
 	if options.server != "" {
 		client, err := mcptools.Dial(ctx, options.server, version)
@@ -131,7 +136,11 @@ func connect(ctx context.Context, options callOptions) (*mcptools.Client, func()
 		}
 		now = func() time.Time { return fixed }
 	}
-	opened, err := openSnapshot(ctx, snapshotOptions{directory: options.snapshot, keep: options.keep, now: now})
+	resolved, err := settings.Resolve(options.above...)
+	if err != nil && resolved.Snapshot == "" {
+		return nil, nil, err
+	}
+	opened, err := openSnapshot(ctx, snapshotOptions{directory: resolved.Snapshot, keep: options.keep, above: options.above, now: now})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -140,6 +149,17 @@ func connect(ctx context.Context, options callOptions) (*mcptools.Client, func()
 		return nil, nil, errors.Join(err, opened.Close())
 	}
 	return client, func() error { return errors.Join(client.Close(), opened.Close()) }, nil
+}
+
+// own are the flags given that say what a running server knows for itself.
+func (o callOptions) own() []string {
+	own := slices.Clone(o.flags)
+	for name, value := range map[string]string{"keep": o.keep, "now": o.now} {
+		if value != "" {
+			own = append(own, name)
+		}
+	}
+	return slices.Sorted(slices.Values(own))
 }
 
 func readArguments(flag string, standardInput io.Reader) (json.RawMessage, error) {

@@ -9,12 +9,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/internal/settings"
 )
 
 // Timeouts of the listener: a client that sends no header is cut off, an idle connection closed, and a stop waits for
@@ -25,20 +25,12 @@ const (
 	stopTimeout       = 15 * time.Second
 )
 
-// Defaults of serve.
-const (
-	defaultMCPPath         = "/mcp"
-	defaultMaxRequestBytes = 1 << 20
-)
-
 // serveOptions are the flags of serve.
 type serveOptions struct {
-	snapshot        string
-	keep            string
-	listen          string
-	path            string
-	maxRequestBytes int64
-	verbose         bool
+	settings.Server
+	keep string
+	// above are the settings' sources, which win over a snapshot's file.
+	above []settings.Source
 	// forge is no flag: see snapshotOptions.
 	forge *outsideForge
 }
@@ -48,18 +40,19 @@ func newServe() *cobra.Command {
 	command := &cobra.Command{
 		Use: "serve", Short: "Answer MCP clients over streamable HTTP", Args: cobra.NoArgs,
 		Long: "serve answers MCP clients over streamable HTTP, with /healthz and /readyz beside it. In this build it needs --snapshot:\nevery request runs as the caller that the snapshot's cluster-manager.yaml names, so it listens on loopback alone.",
-		RunE: func(command *cobra.Command, _ []string) error {
-			return serve(command.Context(), options, command.ErrOrStderr(), nil)
-		},
 	}
-	flags := command.Flags()
-	flags.StringVar(&options.snapshot, "snapshot", "", "a folder instead of an installation")
-	flags.StringVar(&options.keep, "keep", "", "keep repositories and pull requests in this folder")
-	flags.StringVar(&options.listen, "listen", "127.0.0.1:8080", "address to listen on; a loopback address with --snapshot")
-	flags.StringVar(&options.path, "mcp-path", defaultMCPPath, "path of the MCP endpoint")
-	flags.Int64Var(&options.maxRequestBytes, "max-request-bytes", defaultMaxRequestBytes, "most bytes of a request's body")
-	flags.BoolVarP(&options.verbose, "verbose", "v", false, "log more")
-	bindEnvironment(command)
+	sources := addSettings(command, settings.Decision, settings.Offer, settings.Reach, settings.Listener)
+	command.Flags().StringVar(&options.keep, "keep", "", "with --snapshot: keep repositories and pull requests in this folder")
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		options.above = sources()
+		resolved, err := settings.Resolve(options.above...)
+		if err != nil && resolved.Snapshot == "" {
+			return err
+		}
+		// Opening a snapshot names the faults of its file too.
+		options.Server = resolved.Server
+		return serve(command.Context(), options, command.ErrOrStderr(), nil)
+	}
 	return command
 }
 
@@ -69,55 +62,45 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 		return err
 	}
 	level := slog.LevelInfo
-	if options.verbose {
+	if options.Verbose {
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: level}))
-	opened, err := openSnapshot(ctx, snapshotOptions{directory: options.snapshot, keep: options.keep, now: time.Now, log: log, forge: options.forge})
+	opened, err := openSnapshot(ctx, snapshotOptions{directory: options.Snapshot, keep: options.keep, above: options.above, now: time.Now, log: log, forge: options.forge})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", options.listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", options.Listen)
 	if err != nil {
-		return fmt.Errorf("listener %s: opening: %w", options.listen, err)
+		return fmt.Errorf("listener %s: opening: %w", options.Listen, err)
 	}
-	endpoint := "http://" + listener.Addr().String() + options.path
-	log.Info("serving a snapshot; every request runs as its caller", "endpoint", endpoint, "snapshot", options.snapshot, "caller", opened.offline.Caller.Email, "forge", opened.addresses.APIURL())
+	endpoint := "http://" + listener.Addr().String() + options.MCPPath
+	log.Info("serving a snapshot; every request runs as its caller", "endpoint", endpoint, "snapshot", options.Snapshot, "caller", opened.offline.Caller.Email, "forge", opened.addresses.APIURL())
 	if started != nil {
 		started(opened, endpoint)
 	}
 	return listenUntil(ctx, listener, routes(opened, options))
 }
 
-// check finds every fault of the flags.
+// check finds every fault that the settings' own forms do not.
 func (o serveOptions) check() error {
 	var faults []error
-	host, _, err := net.SplitHostPort(o.listen)
-	if err != nil || !clustermanager.IsLoopback(host) {
-		faults = append(faults, fmt.Errorf("flag --listen: %q is no loopback address and port: a snapshot asks nobody who they are, so it is served on this machine alone; use 127.0.0.1:8080", o.listen))
+	if host, _, err := net.SplitHostPort(o.Listen); err != nil || !clustermanager.IsLoopback(host) {
+		faults = append(faults, fmt.Errorf("setting listen: %q is no loopback address and port: a snapshot asks nobody who they are, so it is served on this machine alone; use %s", o.Listen, settings.DefaultListen))
 	}
-	if !mcpPath.MatchString(o.path) {
-		faults = append(faults, fmt.Errorf("flag --mcp-path: %q is no path such as %s", o.path, defaultMCPPath))
-	}
-	if o.maxRequestBytes < 1 {
-		faults = append(faults, fmt.Errorf("flag --max-request-bytes: %d is below 1", o.maxRequestBytes))
-	}
-	if o.snapshot == "" {
+	if o.Snapshot == "" {
 		faults = append(faults, errors.New(needsSnapshot))
 	}
 	return errors.Join(faults...)
 }
-
-// mcpPath is a plain path that is none of the probes'.
-var mcpPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
 
 func routes(opened *installation, options serveOptions) http.Handler {
 	mux := http.NewServeMux()
 	ok := func(writer http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(writer, "ok") }
 	mux.HandleFunc("GET /healthz", ok)
 	mux.HandleFunc("GET /readyz", ok)
-	mux.Handle(options.path, limited(opened.tools.Handler(options.path), options.maxRequestBytes))
+	mux.Handle(options.MCPPath, limited(opened.tools.Handler(options.MCPPath), options.MaxRequestBytes))
 	// A page in a browser on this machine must not call tools as the snapshot's person.
 	return http.NewCrossOriginProtection().Handler(mux)
 }

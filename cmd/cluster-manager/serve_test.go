@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/clustermanager/cluster-manager/internal/settings"
 	"github.com/clustermanager/cluster-manager/mcptools"
 )
 
@@ -41,8 +42,10 @@ func startServer(t *testing.T) (endpoint string, log *lockedBuffer) {
 	log = &lockedBuffer{}
 	go func() {
 		ended <- serve(ctx, serveOptions{
-			snapshot: filepath.Join("..", "..", "fixtures", "installations", "gazelle"), keep: t.TempDir(), listen: "127.0.0.1:0",
-			path: defaultMCPPath, maxRequestBytes: defaultMaxRequestBytes,
+			keep: t.TempDir(), Server: settings.Server{
+				Snapshot: filepath.Join("..", "..", "fixtures", "installations", "gazelle"), Listen: "127.0.0.1:0",
+				MCPPath: settings.DefaultMCPPath, MaxRequestBytes: settings.DefaultMaxRequestBytes,
+			},
 		}, log, func(_ *installation, endpoint string) { ready <- endpoint })
 	}()
 	t.Cleanup(func() {
@@ -143,7 +146,7 @@ func TestProgressNamesTheSteps(t *testing.T) {
 func TestRequestsThatAreTurnedAway(t *testing.T) {
 	endpoint, log := startServer(t)
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_info","arguments":{}}}`
-	large := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_info","arguments":{"x":"` + strings.Repeat("x", defaultMaxRequestBytes) + `"}}}`
+	large := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_info","arguments":{"x":"` + strings.Repeat("x", settings.DefaultMaxRequestBytes) + `"}}}`
 	for name, test := range map[string]struct {
 		body   string
 		header map[string]string
@@ -163,12 +166,12 @@ func TestRequestsThatAreTurnedAway(t *testing.T) {
 }
 
 func TestServeChecksItsFlags(t *testing.T) {
-	good := serveOptions{snapshot: "x", listen: "127.0.0.1:0", path: "/mcp", maxRequestBytes: 1}
+	good := serveOptions{Server: settings.Server{Snapshot: "x", Listen: "127.0.0.1:0"}}
 	if err := good.check(); err != nil {
 		t.Error(err)
 	}
-	err := serveOptions{listen: "0.0.0.0:80", path: "mcp{"}.check()
-	for _, want := range []string{"--listen", "--mcp-path", "--max-request-bytes", "--snapshot"} {
+	err := serveOptions{Server: settings.Server{Listen: "0.0.0.0:80"}}.check()
+	for _, want := range []string{"setting listen", "--snapshot"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %s", err, want)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/clustermanager/cluster-manager/internal/localforge"
 	"github.com/clustermanager/cluster-manager/internal/offline"
 	"github.com/clustermanager/cluster-manager/internal/registry"
+	"github.com/clustermanager/cluster-manager/internal/settings"
 	"github.com/clustermanager/cluster-manager/live/session"
 	"github.com/clustermanager/cluster-manager/live/survey"
 	"github.com/clustermanager/cluster-manager/mcptools"
@@ -23,6 +24,9 @@ import (
 
 // needsSnapshot says what this build cannot do.
 const needsSnapshot = "this build reads an installation from a folder alone: name one with --snapshot (fixtures/installations/gazelle is one); a live installation comes with a later build"
+
+// snapshotNote is what get_info says of a server over a folder.
+const snapshotNote = "this server stands on a folder instead of an installation: every call runs as the person that its settings name"
 
 // installation is an offline installation with its forge and the tools over it.
 type installation struct {
@@ -56,8 +60,10 @@ type snapshotOptions struct {
 	directory string
 	// keep is the folder where repositories and pull requests stay after the call; "" is a scratch folder.
 	keep string
-	now  func() time.Time
-	log  *slog.Logger
+	// above are sources of settings that win over the snapshot's file.
+	above []settings.Source
+	now   func() time.Time
+	log   *slog.Logger
 	// transport carries git's and GitHub's requests; nil is http.DefaultTransport.
 	transport http.RoundTripper
 	// forge stands for the one of the snapshot; nil starts one over the snapshot's repositories.
@@ -79,10 +85,7 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 			err = errors.Join(err, opened.Close())
 		}
 	}()
-	if opened.offline, err = offline.Open(ctx, offline.Options{Dir: options.directory, Keep: options.keep, Now: options.now}); err != nil {
-		return nil, err
-	}
-	if err = unavailable(opened.offline.Flags); err != nil {
+	if opened.offline, err = offline.Open(ctx, offline.Options{Dir: options.directory, Keep: options.keep, Now: options.now, Above: options.above}); err != nil {
 		return nil, err
 	}
 	if err = opened.findForge(ctx, options); err != nil {
@@ -102,20 +105,10 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 		Version: version, Settings: opened.offline.Settings, Sessions: sessions,
 		Charts: charts, Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return opened.offline.Caller, nil },
-		CommitOffered: opened.offline.Caller.GitHub != nil,
+		CommitOffered: opened.offline.Caller.GitHub != nil, ReadOnly: opened.offline.ReadOnly, Picked: opened.offline.ToolNames,
+		Notes: []string{snapshotNote},
 	})
 	return opened, err
-}
-
-// unavailable refuses settings that promise a restriction which this build does not keep.
-func unavailable(flags map[string]string) error {
-	var faults []error
-	for _, name := range []string{"read-only", "tools"} {
-		if value := flags[name]; value != "" && value != "false" {
-			faults = append(faults, fmt.Errorf("setting %s: %q has no effect in this build: take it out of cluster-manager.yaml", name, value))
-		}
-	}
-	return errors.Join(faults...)
 }
 
 // findForge takes the forge that is there, or starts one.

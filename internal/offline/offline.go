@@ -31,6 +31,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/internal/settings"
 )
 
 const (
@@ -48,6 +49,8 @@ type Options struct {
 	Keep string
 	// Now is the clock of what is created and deleted; nil: the machine's.
 	Now func() time.Time
+	// Above are sources of settings whose values win over those of the snapshot's file, the first one most.
+	Above []settings.Source
 }
 
 // Installation is a running offline installation.
@@ -56,8 +59,12 @@ type Installation struct {
 	Settings clustermanager.Settings
 	// Caller is the signed-in person of the snapshot. Their tokens are made when the installation is opened.
 	Caller clustermanager.Caller
-	// Flags holds every flag that the snapshot sets, by its name, in the form of the command line.
+	// Flags holds every setting that the snapshot, or what stands above it, gives, by its name, in the form of the command
+	// line.
 	Flags map[string]string
+	// ReadOnly and ToolNames are the settings read-only and tools.
+	ReadOnly  bool
+	ToolNames []string
 
 	repositories string
 	charts       string
@@ -70,9 +77,10 @@ type Installation struct {
 // Open reads the folder and starts serving it. The error names every fault of the settings and of the objects' files.
 // The context bounds the opening alone; Close ends the serving.
 func Open(ctx context.Context, options Options) (*Installation, error) {
-	read, faults := readSettings(filepath.Join(options.Dir, settingsFile))
+	resolved, read, faults := readSettings(filepath.Join(options.Dir, settingsFile), options.Above)
 	installation := &Installation{
-		Settings: read.settings, Caller: read.caller, Flags: read.flags,
+		Settings: resolved.Settings, Caller: read.caller, Flags: resolved.Given,
+		ReadOnly: resolved.ReadOnly, ToolNames: resolved.Tools,
 		repositories: filepath.Join(options.Dir, filepath.FromSlash(read.repositories)),
 		charts:       filepath.Join(options.Dir, filepath.FromSlash(read.charts)),
 		clusters:     map[string]bool{},
