@@ -1,10 +1,11 @@
 // Package session turns a caller into clients of an API server: the installation's, or a workload cluster's.
 //
 // It promises that every client presents the caller's token and nothing else: whatever credential the base
-// configuration holds is dropped, and a caller without a token gets an error, never the process's own identity. Clients
-// are reused by the same token for the same server, because a new one costs a connection; those of one server share
-// theirs. Their number is bounded, and live ones never go all at once. It leaves out the checking of tokens, which is
-// the API server's: one that has expired is presented all the same. And it leaves out where a workload cluster's
+// configuration holds is dropped, and a caller without a token gets an error, never the process's own identity. The one
+// exception is asked for by name: with [NewOwn] the process's configuration is the caller, for a person's own machine.
+// Clients are reused by the same token for the same server, because a new one costs a connection; those of one server
+// share theirs. Their number is bounded, and live ones never go all at once. It leaves out the checking of tokens, which
+// is the API server's: one that has expired is presented all the same. And it leaves out where a workload cluster's
 // endpoint is read.
 package session
 
@@ -14,6 +15,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/discovery"
@@ -47,8 +49,14 @@ type Sessions struct {
 	base  *rest.Config
 	route Route
 	log   *slog.Logger
+	// own is the configuration of a process that is the caller itself; nil: it never is.
+	own *rest.Config
 
 	installation, workload *keeper
+
+	mu sync.Mutex
+	// self are the clients of own.
+	self *Client
 }
 
 // New makes Sessions for the installation that the configuration names. Of it only what finds and trusts the server
@@ -63,7 +71,7 @@ func New(base *rest.Config, route Route) *Sessions {
 // Installation returns the clients of the installation for the caller. Without a token the error is [ErrNoToken].
 func (s *Sessions) Installation(caller clustermanager.Caller) (*Client, error) {
 	if caller.KubernetesToken.IsZero() {
-		return nil, ErrNoToken
+		return s.itself()
 	}
 	of := key{token: sumOf(caller.KubernetesToken.Reveal())}
 	client, expired, err := s.installation.client(of, caller.KubernetesToken, func() (*Client, error) {
@@ -76,10 +84,33 @@ func (s *Sessions) Installation(caller clustermanager.Caller) (*Client, error) {
 	return client, nil
 }
 
-// newClient makes the clients over one connection pool.
+// itself returns the clients of a process that is the caller.
+func (s *Sessions) itself() (*Client, error) {
+	if s.own == nil {
+		return nil, ErrNoToken
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.self != nil {
+		return s.self, nil
+	}
+	client, err := clientsOf(tuned(rest.CopyConfig(s.own)), clustermanager.NewSecret(s.own.BearerToken))
+	if err != nil {
+		return nil, fmt.Errorf("installation: making the clients of the kubeconfig: %w", err)
+	}
+	s.self = client
+	return client, nil
+}
+
+// newClient makes the clients of a token.
 func newClient(base *rest.Config, token clustermanager.Secret) (*Client, error) {
 	config := rest.CopyConfig(base)
 	config.BearerToken = token.Reveal()
+	return clientsOf(config, token)
+}
+
+// clientsOf makes the clients over one connection pool. The token is kept out of what a server echoes.
+func clientsOf(config *rest.Config, token clustermanager.Secret) (*Client, error) {
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return &masked{base: base, token: token} })
 	transport, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -99,11 +130,15 @@ func newClient(base *rest.Config, token clustermanager.Secret) (*Client, error) 
 	return made, nil
 }
 
-// anonymous is the configuration without a credential and without client-go's own rate limit, which would make one
-// caller's reads wait for another's.
+// anonymous is the configuration without a credential.
 func anonymous(base *rest.Config) *rest.Config {
 	config := rest.AnonymousClientConfig(base)
 	config.Host = withoutUser(config.Host)
+	return tuned(config)
+}
+
+// tuned is the configuration without client-go's own rate limit, which would make one caller's reads wait for another's.
+func tuned(config *rest.Config) *rest.Config {
 	config.UserAgent = userAgent
 	config.Timeout = requestTimeout
 	config.RateLimiter = nil

@@ -29,7 +29,9 @@ func (m *masked) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	body = bytes.ReplaceAll(body, []byte(m.token.Reveal()), []byte(clustermanager.Masked))
+	if token := m.token.Reveal(); token != "" {
+		body = bytes.ReplaceAll(body, []byte(token), []byte(clustermanager.Masked))
+	}
 	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	response.Header.Del("Content-Length")
 	return response, nil

@@ -21,19 +21,20 @@ func Direct(_ clustermanager.Cluster, endpoint clustermanager.Endpoint) (*rest.C
 // Workload returns the clients of a workload cluster's API server for the caller, under the rules of Installation. The
 // endpoint is the one that the cluster's kubeconfig names; a cluster whose server or authority changes gets new clients.
 func (s *Sessions) Workload(caller clustermanager.Caller, cluster clustermanager.Cluster, endpoint clustermanager.Endpoint) (*Client, error) {
-	if caller.KubernetesToken.IsZero() {
-		return nil, ErrNoToken
+	token, err := s.bearer(caller)
+	if err != nil {
+		return nil, err
 	}
 	server, err := s.route(cluster, endpoint)
 	if err != nil {
 		return nil, err
 	}
-	of := key{token: sumOf(caller.KubernetesToken.Reveal()), server: sumOf(
+	of := key{token: sumOf(token.Reveal()), server: sumOf(
 		cluster.Namespace, cluster.Name, endpoint.Server, endpoint.CABundle,
 		server.Host, server.ServerName, server.CAFile, string(server.CAData),
 	)}
-	client, _, err := s.workload.client(of, caller.KubernetesToken, func() (*Client, error) {
-		return newClient(anonymous(server), caller.KubernetesToken)
+	client, _, err := s.workload.client(of, token, func() (*Client, error) {
+		return newClient(anonymous(server), token)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("Cluster %s/%s: making the caller's clients: %w", cluster.Namespace, cluster.Name, err)
