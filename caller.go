@@ -1,7 +1,7 @@
 package clustermanager
 
 // Caller is the person a call is made for. Only the authentication middleware makes one, or the offline installation
-// from its settings; everything behind it takes it as an argument. Nothing in the product acts with another identity.
+// from its settings, or a process that is its own caller (then without a Kubernetes token); everything behind it takes it as an argument. Nothing in the product acts with another identity.
 type Caller struct {
 	// Subject is the identity provider's subject; empty offline.
 	Subject string `json:"subject,omitempty"`
@@ -20,7 +20,7 @@ const ConnectGitHub = "connect GitHub where you signed in, then call again"
 
 // GitHubIdentity is the caller as GitHub knows them, with the App user token that acts for them.
 type GitHubIdentity struct {
-	// Login is the account's name.
+	// Login is the account's name; "" where a process's own token is the caller's, until GitHub is asked.
 	Login string `json:"login"`
 	// Token is the GitHub App's user token of this person (ghu_…).
 	Token Secret `json:"token,omitzero"`

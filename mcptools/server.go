@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -105,6 +106,15 @@ func (t *Tools) ordered(_ context.Context, listed []mcp.Tool) []mcp.Tool {
 // Handler returns the MCP endpoint over streamable HTTP, without session state.
 func (t *Tools) Handler(path string) http.Handler {
 	return server.NewStreamableHTTPServer(t.Server(), server.WithStateLess(true), server.WithEndpointPath(path))
+}
+
+// ServeStdio answers the one MCP client at the other end of the streams until they or the context end.
+func (t *Tools) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	err := server.NewStdioServer(t.Server()).Listen(ctx, in, out)
+	if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 func declaration(tool Tool) mcp.Tool {

@@ -46,7 +46,8 @@ func newCall() *cobra.Command {
 	var options callOptions
 	command := &cobra.Command{
 		Use: "call TOOL", Short: "Call one tool and print its answer",
-		Long: `call calls one tool, of the folder that --snapshot names or of the server at --server, and prints the answer.
+		Long: `call calls one tool, of the installation that the kubeconfig names, of a folder (--snapshot) or of a running server
+(--server), and prints the answer.
 
 Exit status: 0 done, 2 the arguments do not fit the tool's input schema, 3 refused, 4 not found, 1 anything else.`,
 		Example: `  cluster-manager call get_info --snapshot fixtures/installations/gazelle
@@ -140,7 +141,7 @@ func connect(ctx context.Context, options callOptions) (*mcptools.Client, func()
 	if err != nil && resolved.Snapshot == "" {
 		return nil, nil, err
 	}
-	opened, err := openSnapshot(ctx, snapshotOptions{directory: resolved.Snapshot, keep: options.keep, above: options.above, now: now})
+	opened, err := options.open(ctx, resolved, now)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,6 +150,17 @@ func connect(ctx context.Context, options callOptions) (*mcptools.Client, func()
 		return nil, nil, errors.Join(err, opened.Close())
 	}
 	return client, func() error { return errors.Join(client.Close(), opened.Close()) }, nil
+}
+
+// open opens the installation that the settings name.
+func (o callOptions) open(ctx context.Context, resolved settings.Resolved, now func() time.Time) (*installation, error) {
+	switch {
+	case resolved.Snapshot != "":
+		return openSnapshot(ctx, snapshotOptions{directory: resolved.Snapshot, keep: o.keep, above: o.above, now: now})
+	case o.keep != "":
+		return nil, errors.New(keepNeedsSnapshot)
+	}
+	return openLive(liveOptions{Resolved: resolved, github: takeGitHubToken(), now: now})
 }
 
 // own are the flags given that say what a running server knows for itself.

@@ -61,7 +61,7 @@ func runDemo(ctx context.Context, out io.Writer, snapshot string, keepRunning bo
 	}
 	ready, ended := make(chan startedServer, 1), make(chan error, 1)
 	go func() {
-		ended <- serve(serveContext, serveOptions{keep: keep, Server: settings.Server{Snapshot: snapshot, Listen: "127.0.0.1:0", MCPPath: settings.DefaultMCPPath, MaxRequestBytes: settings.DefaultMaxRequestBytes}}, io.Discard,
+		ended <- serve(serveContext, serveOptions{keep: keep, Resolved: settings.Resolved{Server: settings.Server{Snapshot: snapshot, Listen: "127.0.0.1:0", MCPPath: settings.DefaultMCPPath, MaxRequestBytes: settings.DefaultMaxRequestBytes}}}, io.Discard,
 			func(opened *installation, endpoint string) { ready <- startedServer{opened, endpoint} })
 	}()
 	var server startedServer

@@ -23,7 +23,7 @@ func TestScripts(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:  filepath.Join("testdata", "script"),
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "live": liveInScript},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GAZELLE", filepath.Join(fixtures, "installations", "gazelle"))
 			env.Setenv("FIXTURES", fixtures)

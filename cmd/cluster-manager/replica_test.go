@@ -47,7 +47,7 @@ func replica() {
 	err := json.Unmarshal([]byte(os.Getenv(replicaVariable)), &order)
 	if err == nil {
 		forge := &outsideForge{addresses: forgeAt(order.Forge), token: clustermanager.NewSecret(order.Token)}
-		err = serve(ctx, serveOptions{Server: settings.Server{Snapshot: order.Snapshot, Listen: "127.0.0.1:0", MCPPath: "/mcp", MaxRequestBytes: 1 << 20, Verbose: true}, forge: forge}, os.Stderr,
+		err = serve(ctx, serveOptions{Resolved: settings.Resolved{Server: settings.Server{Snapshot: order.Snapshot, Listen: "127.0.0.1:0", MCPPath: "/mcp", MaxRequestBytes: 1 << 20, Verbose: true}}, forge: forge}, os.Stderr,
 			func(opened *installation, endpoint string) {
 				_ = json.NewEncoder(os.Stdout).Encode(replicaReport{endpoint, opened.offline.Caller.KubernetesToken.Reveal()})
 			})

@@ -27,19 +27,27 @@ const (
 
 // serveOptions are the flags of serve.
 type serveOptions struct {
-	settings.Server
+	settings.Resolved
 	keep string
 	// above are the settings' sources, which win over a snapshot's file.
 	above []settings.Source
 	// forge is no flag: see snapshotOptions.
 	forge *outsideForge
+	// in and out are the MCP client's with --stdio.
+	in  io.Reader
+	out io.Writer
 }
 
 func newServe() *cobra.Command {
 	var options serveOptions
 	command := &cobra.Command{
 		Use: "serve", Short: "Answer MCP clients over streamable HTTP", Args: cobra.NoArgs,
-		Long: "serve answers MCP clients over streamable HTTP, with /healthz and /readyz beside it. In this build it needs --snapshot:\nevery request runs as the caller that the snapshot's cluster-manager.yaml names, so it listens on loopback alone.",
+		Long: `serve answers MCP clients over streamable HTTP, with /healthz and /readyz beside it, or on standard input and output with
+--stdio. This build asks nobody who they are, so it listens on loopback alone: on a live installation every call runs with
+the credentials of the kubeconfig, on a folder (--snapshot) as the caller that its cluster-manager.yaml names.
+
+A GitHub token of your own in ` + githubTokenVariable + ` lets mode commit open pull requests on a live installation, on
+github.com or the host that ` + githubHostVariable + ` names of --git-hosts.`,
 	}
 	sources := addSettings(command, settings.Decision, settings.Offer, settings.Reach, settings.Listener)
 	command.Flags().StringVar(&options.keep, "keep", "", "with --snapshot: keep repositories and pull requests in this folder")
@@ -50,7 +58,7 @@ func newServe() *cobra.Command {
 			return err
 		}
 		// Opening a snapshot names the faults of its file too.
-		options.Server = resolved.Server
+		options.Resolved, options.in, options.out = resolved, command.InOrStdin(), command.OutOrStdout()
 		return serve(command.Context(), options, command.ErrOrStderr(), nil)
 	}
 	return command
@@ -66,34 +74,57 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: level}))
-	opened, err := openSnapshot(ctx, snapshotOptions{directory: options.Snapshot, keep: options.keep, above: options.above, now: time.Now, log: log, forge: options.forge})
+	opened, err := options.open(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
+	if options.Stdio {
+		log.Info("serving on standard input and output", opened.described()...)
+		return opened.tools.ServeStdio(ctx, options.in, options.out)
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", options.Listen)
 	if err != nil {
 		return fmt.Errorf("listener %s: opening: %w", options.Listen, err)
 	}
 	endpoint := "http://" + listener.Addr().String() + options.MCPPath
-	log.Info("serving a snapshot; every request runs as its caller", "endpoint", endpoint, "snapshot", options.Snapshot, "caller", opened.offline.Caller.Email, "forge", opened.addresses.APIURL())
+	log.Info("serving", append([]any{"endpoint", endpoint}, opened.described()...)...)
 	if started != nil {
 		started(opened, endpoint)
 	}
 	return listenUntil(ctx, listener, routes(opened, options))
 }
 
+// open opens the installation that the settings name.
+func (o serveOptions) open(ctx context.Context, log *slog.Logger) (*installation, error) {
+	if o.Snapshot == "" {
+		return openLive(liveOptions{Resolved: o.Resolved, github: takeGitHubToken(), now: time.Now, log: log})
+	}
+	return openSnapshot(ctx, snapshotOptions{directory: o.Snapshot, keep: o.keep, above: o.above, now: time.Now, log: log, forge: o.forge})
+}
+
+// described says for the log what calls run on, and as whom.
+func (i *installation) described() []any {
+	if i.offline == nil {
+		return []any{"installation", i.settings.Installation, "server", i.sessions.Host(), "caller", "the kubeconfig's own user: nobody is asked who they are"}
+	}
+	return []any{"snapshot", i.settings.Installation, "caller", i.offline.Caller.Email, "forge", i.addresses.APIURL()}
+}
+
 // check finds every fault that the settings' own forms do not.
 func (o serveOptions) check() error {
 	var faults []error
-	if host, _, err := net.SplitHostPort(o.Listen); err != nil || !clustermanager.IsLoopback(host) {
-		faults = append(faults, fmt.Errorf("setting listen: %q is no loopback address and port: a snapshot asks nobody who they are, so it is served on this machine alone; use %s", o.Listen, settings.DefaultListen))
+	if host, _, err := net.SplitHostPort(o.Listen); !o.Stdio && (err != nil || !clustermanager.IsLoopback(host)) {
+		faults = append(faults, fmt.Errorf("setting listen: %q is no loopback address and port: this build asks nobody who they are, so it serves this machine alone; use %s", o.Listen, settings.DefaultListen))
 	}
-	if o.Snapshot == "" {
-		faults = append(faults, errors.New(needsSnapshot))
+	if o.keep != "" && o.Snapshot == "" {
+		faults = append(faults, errors.New(keepNeedsSnapshot))
 	}
 	return errors.Join(faults...)
 }
+
+// keepNeedsSnapshot says what --keep is for.
+const keepNeedsSnapshot = "flag --keep: it keeps what happens on a folder, so it goes with --snapshot"
 
 func routes(opened *installation, options serveOptions) http.Handler {
 	mux := http.NewServeMux()
@@ -101,7 +132,7 @@ func routes(opened *installation, options serveOptions) http.Handler {
 	mux.HandleFunc("GET /healthz", ok)
 	mux.HandleFunc("GET /readyz", ok)
 	mux.Handle(options.MCPPath, limited(opened.tools.Handler(options.MCPPath), options.MaxRequestBytes))
-	// A page in a browser on this machine must not call tools as the snapshot's person.
+	// A page in a browser on this machine must not call tools as its person.
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 

@@ -42,10 +42,10 @@ func startServer(t *testing.T) (endpoint string, log *lockedBuffer) {
 	log = &lockedBuffer{}
 	go func() {
 		ended <- serve(ctx, serveOptions{
-			keep: t.TempDir(), Server: settings.Server{
+			keep: t.TempDir(), Resolved: settings.Resolved{Server: settings.Server{
 				Snapshot: filepath.Join("..", "..", "fixtures", "installations", "gazelle"), Listen: "127.0.0.1:0",
 				MCPPath: settings.DefaultMCPPath, MaxRequestBytes: settings.DefaultMaxRequestBytes,
-			},
+			}},
 		}, log, func(_ *installation, endpoint string) { ready <- endpoint })
 	}()
 	t.Cleanup(func() {
@@ -166,12 +166,12 @@ func TestRequestsThatAreTurnedAway(t *testing.T) {
 }
 
 func TestServeChecksItsFlags(t *testing.T) {
-	good := serveOptions{Server: settings.Server{Snapshot: "x", Listen: "127.0.0.1:0"}}
+	good := serveOptions{Resolved: settings.Resolved{Server: settings.Server{Snapshot: "x", Listen: "127.0.0.1:0"}}}
 	if err := good.check(); err != nil {
 		t.Error(err)
 	}
-	err := serveOptions{Server: settings.Server{Listen: "0.0.0.0:80"}}.check()
-	for _, want := range []string{"setting listen", "--snapshot"} {
+	err := serveOptions{Resolved: settings.Resolved{Server: settings.Server{Listen: "0.0.0.0:80"}}, keep: "x"}.check()
+	for _, want := range []string{"setting listen", "flag --keep"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %s", err, want)
 		}

@@ -22,19 +22,21 @@ import (
 	"github.com/clustermanager/cluster-manager/mcptools"
 )
 
-// needsSnapshot says what this build cannot do.
-const needsSnapshot = "this build reads an installation from a folder alone: name one with --snapshot (fixtures/installations/gazelle is one); a live installation comes with a later build"
-
 // snapshotNote is what get_info says of a server over a folder.
 const snapshotNote = "this server stands on a folder instead of an installation: every call runs as the person that its settings name"
 
-// installation is an offline installation with its forge and the tools over it.
+// installation is an installation and the tools over it: a live one, or an offline one with its forge and its registry.
 type installation struct {
+	sessions *session.Sessions
+	settings clustermanager.Settings
+	charts   survey.Charts
+	tools    *mcptools.Tools
+
+	// offline is nil for a live installation, and so is all below.
 	offline *offline.Installation
 	// forge is the one that was started for the snapshot's repositories; nil where another one stands for it.
 	forge     *localforge.Forge
 	addresses addresses
-	tools     *mcptools.Tools
 	// registry serves the snapshot's charts; nil: it has none.
 	registry *registry.Registry
 	scratch  string
@@ -74,9 +76,6 @@ type snapshotOptions struct {
 
 // openSnapshot brings up an installation from a folder: its API server, its repositories on a forge, and the tools.
 func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation, err error) {
-	if options.directory == "" {
-		return nil, errors.New(needsSnapshot)
-	}
 	// What another user of the machine left behind cannot be removed, and stops nobody.
 	_ = proof.Sweep(time.Now())
 	opened := &installation{}
@@ -91,19 +90,18 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 	if err = opened.findForge(ctx, options); err != nil {
 		return nil, err
 	}
-	charts, err := opened.startRegistry(ctx)
-	if err != nil {
+	if opened.charts, err = opened.startRegistry(ctx); err != nil {
 		return nil, err
 	}
 	server := opened.offline.Config()
 	if options.through != nil {
 		server.Host = options.through(server.Host)
 	}
-	sessions := session.New(server, opened.offline.Route)
-	sessions.LogTo(options.log)
+	opened.sessions, opened.settings = session.New(server, opened.offline.Route), opened.offline.Settings
+	opened.sessions.LogTo(options.log)
 	opened.tools, err = mcptools.New(mcptools.Options{
-		Version: version, Settings: opened.offline.Settings, Sessions: sessions,
-		Charts: charts, Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
+		Version: version, Settings: opened.settings, Sessions: opened.sessions,
+		Charts: opened.charts, Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return opened.offline.Caller, nil },
 		CommitOffered: opened.offline.Caller.GitHub != nil, ReadOnly: opened.offline.ReadOnly, Picked: opened.offline.ToolNames,
 		Notes: []string{snapshotNote},
@@ -187,6 +185,14 @@ func folders(path string) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// caller is who calls run as.
+func (i *installation) caller() clustermanager.Caller {
+	if i.offline == nil {
+		return clustermanager.Caller{}
+	}
+	return i.offline.Caller
 }
 
 // resolve maps any URL to the repository of its last two path elements on the local forge.

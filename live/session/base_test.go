@@ -148,3 +148,14 @@ func TestCredentialPluginsAskNobody(t *testing.T) {
 		t.Error("standard input is given to a plugin, or the base was changed")
 	}
 }
+
+// What is read of a Secret must not lead the caller's token into the clear.
+func TestATokenIsSentEncrypted(t *testing.T) {
+	for server, allowed := range map[string]bool{
+		"https://api.example.com:6443": true, "http://127.0.0.1:8080/x": true, "http://api.example.com": false, "api.example.com": false, "": false, "ftp://127.0.0.1": false,
+	} {
+		if _, err := Direct(clustermanager.Cluster{}, clustermanager.Endpoint{Server: server}); (err == nil) != allowed {
+			t.Errorf("%s: %v", server, err)
+		}
+	}
+}

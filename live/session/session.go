@@ -68,6 +68,9 @@ func New(base *rest.Config, route Route) *Sessions {
 	return &Sessions{base: anonymous(base), route: route, installation: newKeeper(), workload: newKeeper()}
 }
 
+// Host is the address of the installation's API server, without a user.
+func (s *Sessions) Host() string { return s.base.Host }
+
 // Installation returns the clients of the installation for the caller. Without a token the error is [ErrNoToken].
 func (s *Sessions) Installation(caller clustermanager.Caller) (*Client, error) {
 	if caller.KubernetesToken.IsZero() {

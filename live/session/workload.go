@@ -2,7 +2,9 @@ package session
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"k8s.io/client-go/rest"
@@ -13,8 +15,13 @@ import (
 // Route says how a workload cluster's API server is reached, given the endpoint that its kubeconfig names.
 type Route func(cluster clustermanager.Cluster, endpoint clustermanager.Endpoint) (*rest.Config, error)
 
-// Direct reaches a workload cluster's API server where its kubeconfig says.
+// Direct reaches a workload cluster's API server where its kubeconfig says: by https, and by http on this machine alone,
+// since the caller's token goes there.
 func Direct(_ clustermanager.Cluster, endpoint clustermanager.Endpoint) (*rest.Config, error) {
+	address, err := url.Parse(endpoint.Server)
+	if err != nil || address.Host == "" || address.Scheme != "https" && !(address.Scheme == "http" && clustermanager.IsLoopback(address.Hostname())) {
+		return nil, errors.New("the server that its kubeconfig names is no https address, so the caller's token is not sent there")
+	}
 	return &rest.Config{Host: endpoint.Server, TLSClientConfig: rest.TLSClientConfig{CAData: []byte(endpoint.CABundle)}}, nil
 }
 
