@@ -45,13 +45,13 @@ const (
 	AtTarget Location = "target"
 )
 
-// Ownership says whose an object has to be for a step to touch it.
+// Ownership says whose an object has to be for a step to touch it. What a Kustomization has in its inventory is refused
+// on the installation, whosever it is.
 type Ownership string
 
 const (
 	// Composed is an object of ours: managed-by says so, and chart, cluster and node-pool labels are those of the step's
-	// object, absent ones included; none is in a Kustomization's inventory. Another one is refused. A Remove step carries
-	// these labels too.
+	// object, absent ones included. Another one is refused. A Remove step carries these labels too.
 	Composed Ownership = ""
 	// Labelled is an object that carries every label of the step's object, such as the Flux labels that name the release
 	// which rendered it; without labels anybody's. Another one counts as absent.

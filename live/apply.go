@@ -49,6 +49,8 @@ var errTime = errors.New("the time of the call ran out")
 type run struct {
 	*servers
 	options Options
+	// until is when the writes end: the budget, or the deadline of the request when that is earlier.
+	until time.Time
 	// stopped is why nothing more is written; nil: nothing stopped it.
 	stopped error
 }
@@ -60,7 +62,12 @@ func Apply(ctx context.Context, planned *Planned, options Options) (Result, erro
 	if options.Clock.Now == nil {
 		options.Clock = Clock{Now: time.Now, Wait: wait}
 	}
-	r := &run{servers: planned.servers, options: options}
+	r := &run{servers: planned.servers, options: options, until: options.Budget.Deadline()}
+	if deadline, bounded := ctx.Deadline(); bounded && deadline.Before(r.until) {
+		r.until = deadline
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.left())
+	defer cancel()
 	for _, of := range inOrder(planned.items) {
 		if r.stopped == nil {
 			r.stopped = r.carryOut(ctx, of)
@@ -237,7 +244,7 @@ func (r *run) settle(ctx context.Context, o *object) error {
 			if err := r.pause(ctx); err != nil {
 				return errors.Join(errTime, fault)
 			}
-		case attempt > 1 || isAnswered(fault):
+		case attempt > 1 || isAnswered(fault) && !(isMissing(fault) && o.live != nil):
 			return fault
 		}
 		if err := r.decideAgain(ctx, o); err != nil {
@@ -272,20 +279,14 @@ func (r *run) decideAgain(ctx context.Context, o *object) error {
 }
 
 // left is the time for writes.
-func (r *run) left(ctx context.Context) time.Duration {
-	left := r.options.Budget.Left(r.options.Clock.Now())
-	if deadline, bounded := ctx.Deadline(); bounded {
-		left = min(left, deadline.Sub(r.options.Clock.Now()))
-	}
-	return left
-}
+func (r *run) left() time.Duration { return r.until.Sub(r.options.Clock.Now()) }
 
 // isOver says whether a write is not started any more.
-func (r *run) isOver(ctx context.Context) bool { return ctx.Err() != nil || r.left(ctx) < reserve }
+func (r *run) isOver(ctx context.Context) bool { return ctx.Err() != nil || r.left() < reserve }
 
 // pause waits between two looks at the same thing.
 func (r *run) pause(ctx context.Context) error {
-	return r.options.Clock.Wait(ctx, min(max(r.left(ctx)/pollsOfRest, minPoll), maxPoll))
+	return r.options.Clock.Wait(ctx, min(max(r.left()/pollsOfRest, minPoll), maxPoll))
 }
 
 // isTransient says whether a removal that failed so may succeed in a moment: a webhook whose server has just gone makes the

@@ -22,8 +22,6 @@ var announced = map[clustermanager.Action]string{
 // announce leaves an Event at each HelmRelease that was written, in what is left of the budget. Nothing depends on it, so
 // a fault is not told.
 func (r *run) announce(ctx context.Context, planned *Planned) {
-	ctx, cancel := context.WithTimeout(ctx, r.left(ctx))
-	defer cancel()
 	var writes errgroup.Group
 	writes.SetLimit(readsInFlight)
 	for _, of := range planned.items {

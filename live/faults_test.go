@@ -216,7 +216,7 @@ func TestAConflictTwiceIsPending(t *testing.T) {
 
 // Somebody makes an object of the name between plan and write, or takes ours over.
 func TestWhatAnotherMakesMeanwhileIsLeft(t *testing.T) {
-	for name, index := range map[string]int{"create": 0, "update": 1} {
+	for name, index := range map[string]int{"create": 0, "update": 1, "delete": 2} {
 		t.Run(name, func(t *testing.T) {
 			s, steps := lists[index].scene(t)
 			planned := s.plan(t, steps)

@@ -24,27 +24,23 @@ var identityLabels = []string{clustermanager.LabelChart, clustermanager.LabelClu
 
 // owned says whether the step may touch the live object; false without an error: it counts as absent.
 func (s *servers) owned(ctx context.Context, step clustermanager.Step, live *unstructured.Unstructured) (bool, error) {
-	if step.Ownership == clustermanager.Labelled {
-		return carries(live.GetLabels(), step.Object.GetLabels()), nil
-	}
 	labels, reference := live.GetLabels(), clustermanager.ReferenceTo(live)
 	owner := clustermanager.NamespacedName{
 		Namespace: labels[clustermanager.LabelKustomizationNamespace], Name: labels[clustermanager.LabelKustomizationName],
 	}
-	if labels[clustermanager.LabelManagedBy] != clustermanager.ManagedBy {
+	switch {
+	case step.Ownership == clustermanager.Labelled && !carries(labels, step.Object.GetLabels()):
+		return false, nil
+	case step.Ownership == clustermanager.Labelled:
+	case labels[clustermanager.LabelManagedBy] != clustermanager.ManagedBy:
 		return false, foreign(step, reference, owner, labels[clustermanager.LabelManagedBy])
-	}
-	var other []string
-	for _, key := range identityLabels {
-		if labels[key] != step.Object.GetLabels()[key] {
-			other = append(other, fmt.Sprintf("%s=%q", key, labels[key]))
+	default:
+		if other := otherIdentity(step, labels); len(other) > 0 {
+			return false, clustermanager.Refuse("%s: it exists and belongs to another release of ours (%s), so it is not %s: name what that belongs to",
+				reference, strings.Join(other, ", "), done(step))
 		}
 	}
-	if len(other) > 0 {
-		return false, clustermanager.Refuse("%s: it exists and belongs to another release of ours (%s), so it is not %s: name what that belongs to",
-			reference, strings.Join(other, ", "), done(step))
-	}
-	if owner.Name == "" || owner.Namespace == "" {
+	if owner.Name == "" || owner.Namespace == "" || step.At != clustermanager.AtInstallation {
 		return true, nil
 	}
 	listed, err := s.inInventory(ctx, owner, reference.InventoryID())
@@ -55,6 +51,17 @@ func (s *servers) owned(ctx context.Context, step clustermanager.Step, live *uns
 		return false, clustermanager.Refuse("%s: Kustomization %s applies it from git, so it is not %s here: use mode %s", reference, owner, done(step), clustermanager.ModeCommit)
 	}
 	return true, nil
+}
+
+// otherIdentity are the labels in which a live object of ours is another one than the step's.
+func otherIdentity(step clustermanager.Step, labels map[string]string) []string {
+	var other []string
+	for _, key := range identityLabels {
+		if labels[key] != step.Object.GetLabels()[key] {
+			other = append(other, fmt.Sprintf("%s=%q", key, labels[key]))
+		}
+	}
+	return other
 }
 
 func foreign(step clustermanager.Step, reference clustermanager.ObjectReference, kustomization clustermanager.NamespacedName, manager string) error {
