@@ -186,3 +186,71 @@ func TestACallThatIsGivenUpStops(t *testing.T) {
 		t.Errorf("%v, %v, %v", result, err, s.wire.writes)
 	}
 }
+
+// A write that was done while its caller went away is told as done.
+func TestAWriteWithoutAnAnswerIsLookedAtAfterTheCall(t *testing.T) {
+	s, steps := lists[0].scene(t)
+	ctx, giveUp := context.WithCancel(t.Context())
+	s.wire.instead = func(n int, _ *http.Request, ask func() (*http.Response, error)) (*http.Response, error, bool) {
+		if n != 2 {
+			return nil, nil, false
+		}
+		_, _ = ask()
+		giveUp()
+		return nil, errClosed, true
+	}
+	result, err := live.Apply(ctx, s.plan(t, steps), s.options())
+	want := []string{"create OCIRepository org-acme/wc1-gpu-l4", "create Secret org-acme/wc1-gpu-l4-values", "pending HelmRelease org-acme/wc1-gpu-l4"}
+	if err != nil || !result.Partial || !slices.Equal(actions(result.Changes), want) {
+		t.Errorf("%v, %v", result, err)
+	}
+}
+
+// A mark is set on the object that was looked at, not on another of its name.
+func TestAnotherNamespaceOfTheNameGetsNoMark(t *testing.T) {
+	s := servingScene(t)
+	s.claim(t)
+	steps := teardownSteps(t)[11:]
+	namespaces := s.target.Resource(namespaceResource)
+	s.wire.instead = func(n int, _ *http.Request, _ func() (*http.Response, error)) (*http.Response, error, bool) {
+		if n == 1 {
+			_ = namespaces.Delete(t.Context(), "model-serving", metav1.DeleteOptions{})
+			if _, err := namespaces.Create(t.Context(), reference("v1", "Namespace", "", "model-serving", nil), metav1.CreateOptions{}); err != nil {
+				t.Error(err)
+			}
+		}
+		return nil, nil, false
+	}
+	s.apply(t, steps)
+	live, err := namespaces.Get(t.Context(), "model-serving", metav1.GetOptions{})
+	if err != nil || len(live.GetAnnotations()) > 0 {
+		t.Errorf("%v, %v", live.GetAnnotations(), err)
+	}
+}
+
+// A member of a selection that goes by itself before its turn is told as deleted, one that comes meanwhile goes along.
+func TestASelectionIsThatOfItsTurn(t *testing.T) {
+	s := servingScene(t)
+	configs := s.target.Resource(resourceOf("serving.kserve.io", "v1alpha2", "LLMInferenceServiceConfig")).Namespace("agent-platform")
+	planned := s.plan(t, teardownSteps(t)[3:4])
+	if _, err := configs.Patch(t.Context(), "config-b", "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := configs.Delete(t.Context(), "config-b", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := configs.Create(t.Context(), reference("serving.kserve.io/v1alpha2", "LLMInferenceServiceConfig", "agent-platform", "config-aa", nil), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	result, err := live.Apply(t.Context(), planned, s.options())
+	var want []string
+	for _, name := range []string{"config-a", "config-aa", "config-b", "config-c"} {
+		want = append(want, "delete LLMInferenceServiceConfig agent-platform/"+name)
+	}
+	if diff := cmp.Diff(want, actions(result.Changes)); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if left, err := configs.List(t.Context(), metav1.ListOptions{}); err != nil || len(left.Items) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
