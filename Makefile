@@ -50,7 +50,7 @@ format: $(TOOLS)/golangci-lint ## format the code, imports in three groups
 	$(TOOLS)/golangci-lint fmt
 
 .PHONY: bench
-bench: need-git test-tools $(TOOLS)/gogit ## measure ours beside what people use instead, into docs/perf (BENCH_FLAGS=-short: little, in a minute)
+bench: need-git test-tools testbed $(TOOLS)/gogit $(TOOLS)/kubectl ## measure ours beside what people use instead, into docs/perf (BENCH_FLAGS=-short: little, in a minute)
 	mkdir -p bin
 	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' go test -run '^$$' -bench '$(BENCH)' -benchtime 500ms -p 1 -timeout 3h $(BENCH_FLAGS) ./... | tee bin/bench.txt
 	go run ./internal/bench/report '$(BENCH_REPORT)' < bin/bench.txt
@@ -91,6 +91,9 @@ $(GITHUB_OPENAPI): | need-node need-npm
 # Built from modules of their own, so that the product's go.mod names the product's needs alone.
 $(TOOLS)/gogit: tools/gogit/main.go tools/gogit/go.mod tools/gogit/go.sum | need-go
 	cd tools/gogit && go build -o $@ .
+
+$(TOOLS)/kubectl: tools/kubectl/go.mod tools/kubectl/go.sum | need-go
+	cd tools/kubectl && go build -trimpath -o $@ k8s.io/kubernetes/cmd/kubectl
 
 $(TOOLS)/golangci-lint: tools/go.mod tools/go.sum | need-go
 	cd tools && go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint

@@ -35,7 +35,9 @@ type scene struct {
 	installation, target           dynamic.Interface
 	wiredInstallation, wiredTarget dynamic.Interface
 	wire                           *wire
-	clock                          *clock
+	// kubeconfig is that of a real API server.
+	kubeconfig string
+	clock      *clock
 }
 
 // newScene serves the objects of two YAML texts.

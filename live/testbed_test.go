@@ -2,6 +2,7 @@ package live_test
 
 import (
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ func bedScene(t testing.TB, definitions ...testbed.Set) *scene {
 	bed := testbed.Start(t, testbed.Options{
 		Users: []testbed.User{{Email: "jane@acme.example", Groups: []string{"acme:admins"}}}, Definitions: definitions,
 	})
-	s := &scene{wire: &wire{}, clock: &clock{now: begin}}
+	s := &scene{wire: &wire{}, clock: &clock{now: begin}, kubeconfig: filepath.Join(filepath.Dir(bed.Logs()), "kubeconfig")}
 	var err error
 	if s.installation, err = dynamic.NewForConfig(bed.Admin()); err != nil {
 		t.Fatal(err)

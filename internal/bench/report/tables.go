@@ -113,6 +113,22 @@ var tables = []table{
 			{text: "each further recipient, in ms: ≤ 0.25", value: inMilliseconds(slope("Seal/recipients=20/way=ours", "Seal/recipients=1/way=ours", "ns/op", 19)), limit: 0.25},
 		},
 	},
+	{
+		benchmark: "Apply", title: "B5: writing to an installation",
+		text: "Sources and releases of pools, half of each, on a real API server with Flux's definitions. Ours reads all of them, decides and writes what " +
+			"differs, with an Event at each release it wrote. kubectl is `apply --server-side --force-conflicts` of the same objects from one file, a process " +
+			"a run. \"serial\" is a server-side apply of each object from this process, one after the other. Bringing the objects to their state before is " +
+			"not timed.",
+		columns: []column{timeColumn, {"writes/op", "writes"}},
+		claims: []claim{
+			{text: "ours over kubectl, 200 objects to create: ≤ 0.7", value: ratio("Apply/objects=200/state=create/way=ours", "ns/op", "Apply/objects=200/state=create/way=kubectl", "ns/op"), limit: 0.7},
+			{text: "ours over kubectl, 200 objects unchanged: ≤ 0.7", value: ratio("Apply/objects=200/state=unchanged/way=ours", "ns/op", "Apply/objects=200/state=unchanged/way=kubectl", "ns/op"), limit: 0.7},
+			{text: "ours over kubectl, 200 objects, one drifted: ≤ 0.7", value: ratio("Apply/objects=200/state=drifted=1/way=ours", "ns/op", "Apply/objects=200/state=drifted=1/way=kubectl", "ns/op"), limit: 0.7},
+			{text: "writes of 200 objects, one drifted: 1", value: func(r *results) (float64, bool) {
+				return r.median("Apply/objects=200/state=drifted=1/way=ours", "writes/op")
+			}, limit: 1},
+		},
+	},
 }
 
 func inMiB(value func(*results) (float64, bool)) func(*results) (float64, bool) {
