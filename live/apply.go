@@ -128,6 +128,7 @@ func (r *run) carryOut(ctx context.Context, of *item) error {
 	}
 	faults := make([]error, len(of.objects))
 	var writes errgroup.Group
+	writes.SetLimit(requestsInFlight)
 	for index, one := range of.objects {
 		writes.Go(func() error {
 			faults[index] = r.settle(ctx, one)

@@ -162,14 +162,26 @@ var definitions = clustermanager.ObjectReference{APIVersion: "apiextensions.k8s.
 // stored is the apiVersion that the CRD of a kind stores; "" when there is no such CRD.
 func (s *servers) stored(ctx context.Context, at clustermanager.Location, of clustermanager.ObjectReference) (string, error) {
 	kind := schema.GroupKind{Group: of.Group(), Kind: of.Kind}
+	return once(s, s.storage, storageKey{at, kind}, func() (string, error) { return s.readStored(ctx, at, kind) })
+}
+
+// once makes a read the first time that its key is asked for; who asks while it is under way waits for it. One that failed
+// is forgotten.
+func once[Key comparable, T any](s *servers, reads map[Key]func() (T, error), key Key, read func() (T, error)) (T, error) {
 	s.mu.Lock()
-	read, there := s.storage[storageKey{at, kind}]
+	remembered, there := reads[key]
 	if !there {
-		read = sync.OnceValues(func() (string, error) { return s.readStored(ctx, at, kind) })
-		s.storage[storageKey{at, kind}] = read
+		remembered = sync.OnceValues(read)
+		reads[key] = remembered
 	}
 	s.mu.Unlock()
-	return read()
+	value, err := remembered()
+	if err != nil {
+		s.mu.Lock()
+		delete(reads, key)
+		s.mu.Unlock()
+	}
+	return value, err
 }
 
 func (s *servers) readStored(ctx context.Context, at clustermanager.Location, kind schema.GroupKind) (string, error) {
@@ -190,14 +202,7 @@ func (s *servers) readStored(ctx context.Context, at clustermanager.Location, ki
 
 // inInventory says whether the Kustomization has an object in its inventory. An absent Kustomization has none.
 func (s *servers) inInventory(ctx context.Context, of clustermanager.NamespacedName, id string) (bool, error) {
-	s.mu.Lock()
-	read, there := s.inventories[of]
-	if !there {
-		read = sync.OnceValues(func() (map[string]bool, error) { return s.readInventory(ctx, of) })
-		s.inventories[of] = read
-	}
-	s.mu.Unlock()
-	ids, err := read()
+	ids, err := once(s, s.inventories, of, func() (map[string]bool, error) { return s.readInventory(ctx, of) })
 	return ids[id], err
 }
 

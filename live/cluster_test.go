@@ -163,7 +163,7 @@ func TestRetryAfterIsKeptToInsideTheBudget(t *testing.T) {
 		if err != nil || result.Partial != partial || time.Since(started) > 3500*time.Millisecond {
 			t.Errorf("Retry-After %s: %v, %v after %v", wait, result, err, time.Since(started))
 		}
-		if partial && !strings.HasSuffix(result.NextStep, "2 objects done, 1 pending; call again with the same arguments, which goes on from here") {
+		if partial && !strings.HasSuffix(result.NextStep, "2 done, 1 pending; call again with the same arguments, which goes on from here") {
 			t.Error(result.NextStep)
 		}
 	}

@@ -23,7 +23,7 @@ var announced = map[clustermanager.Action]string{
 // a fault is not told.
 func (r *run) announce(ctx context.Context, planned *Planned) {
 	var writes errgroup.Group
-	writes.SetLimit(readsInFlight)
+	writes.SetLimit(requestsInFlight)
 	for _, of := range planned.items {
 		for _, one := range of.objects {
 			if one.done && one.live != nil && one.reference.Kind == "HelmRelease" && announced[one.action] != "" {

@@ -161,7 +161,7 @@ func TestFaultsAtAnyWrite(t *testing.T) {
 					if result.Partial == fault.finishes {
 						t.Errorf("%v", result)
 					}
-					pending := fmt.Sprintf(": %d objects done, %d pending; see to that, then call again with the same arguments, which goes on from here", at-1, writes-at+1)
+					pending := fmt.Sprintf(": %d done, %d pending; see to that, then call again with the same arguments, which goes on from here", at-1, writes-at+1)
 					if result.Partial && !strings.HasSuffix(result.NextStep, pending) {
 						t.Errorf("%s", result.NextStep)
 					}
@@ -251,7 +251,7 @@ func TestTheBudgetCutsBeforeAWrite(t *testing.T) {
 	if diff := cmp.Diff(want, actions(result.Changes)); diff != "" {
 		t.Error(diff)
 	}
-	if want := "the time of the call ran out: 2 objects done, 1 pending; call again with the same arguments, which goes on from here"; !result.Partial || result.NextStep != want {
+	if want := "the time of the call ran out: 2 done, 1 pending; call again with the same arguments, which goes on from here"; !result.Partial || result.NextStep != want {
 		t.Errorf("got  %s\nwant %s", result.NextStep, want)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-// readsInFlight is how many objects are read at once. An API server answers no faster with more.
-const readsInFlight = 16
+// requestsInFlight is how many requests are made at once. An API server answers no faster with more.
+const requestsInFlight = 16
 
 // Planned is what each step does, as decided from what is there. It is carried out once.
 type Planned struct {
@@ -75,7 +75,7 @@ func Plan(ctx context.Context, clients Clients, steps []clustermanager.Step) (*P
 	planned := &Planned{servers: newServers(clients), items: make([]*item, len(steps))}
 	faults := make([]error, len(steps))
 	var reads errgroup.Group
-	reads.SetLimit(readsInFlight)
+	reads.SetLimit(requestsInFlight)
 	for index, step := range steps {
 		planned.items[index] = &item{step: step}
 		reads.Go(func() error {

@@ -115,7 +115,7 @@ func (p *Planned) nextStep(stopped error) string {
 	if errors.Is(stopped, errTime) {
 		then = "call again"
 	}
-	return fmt.Sprintf("%s: %d objects done, %d pending; %s with the same arguments, which goes on from here",
+	return fmt.Sprintf("%s: %d done, %d pending; %s with the same arguments, which goes on from here",
 		clustermanager.OneLine(reason, 0), p.written(), pending, then)
 }
 

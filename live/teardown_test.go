@@ -275,7 +275,7 @@ func TestTheOrderedTeardownIsCutAndGoesOn(t *testing.T) {
 	if diff := cmp.Diff(want, actions(result.Changes)); diff != "" || !result.Partial {
 		t.Errorf("%s%v", diff, result)
 	}
-	if want := "Deployment agent-platform/llmisvc-controller-manager still runs: 1 objects done, 9 pending; call again with the same arguments, which goes on from here"; result.NextStep != want {
+	if want := "Deployment agent-platform/llmisvc-controller-manager still runs: 1 done, 9 pending; call again with the same arguments, which goes on from here"; result.NextStep != want {
 		t.Errorf("got  %s\nwant %s", result.NextStep, want)
 	}
 	if len(s.clock.waits) == 0 || s.clock.Now().Sub(begin) > 400*time.Millisecond {
@@ -396,7 +396,7 @@ func TestRetire(t *testing.T) {
 	t.Run("its release is there when the time is over", func(t *testing.T) {
 		s := newScene(t, servingObjects+"---\napiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: wc1-agent-platform-connectivity, namespace: org-acme}\n", targetObjects)
 		result := s.apply(t, teardownSteps(t)[10:])
-		if got := actions(result.Changes); !slices.Equal(got, []string{"pending Namespace model-serving"}) || !result.Partial || !strings.HasPrefix(result.NextStep, "HelmRelease org-acme/wc1-agent-platform-connectivity is still there: 0 objects done, 1 pending") {
+		if got := actions(result.Changes); !slices.Equal(got, []string{"pending Namespace model-serving"}) || !result.Partial || !strings.HasPrefix(result.NextStep, "HelmRelease org-acme/wc1-agent-platform-connectivity is still there: 0 done, 1 pending") {
 			t.Errorf("%v %s", got, result.NextStep)
 		}
 	})

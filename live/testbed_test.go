@@ -185,7 +185,8 @@ func TestTheTeardownOnARealAPIServer(t *testing.T) {
 		}
 	}
 	const flux = "spec: {interval: 10m, url: oci://charts.example/x}"
-	for document := range strings.SplitSeq(servingObjects[strings.Index(servingObjects, "apiVersion: source.toolkit"):], "\n---\n") {
+	_, slice, _ := strings.Cut(servingObjects, "---\napiVersion: source.toolkit")
+	for document := range strings.SplitSeq("apiVersion: source.toolkit"+slice, "\n---\n") {
 		if strings.Contains(document, "OCIRepository") {
 			document = strings.Replace(document, "spec: {interval: 10m}", flux, 1)
 		} else {

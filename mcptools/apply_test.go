@@ -245,7 +245,7 @@ func TestModeApplyWritesToTheInstallationAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.check(t, "a release that is refused", []string{"create OCIRepository", "pending HelmRelease", "pending ConfigMap"}, told(result.Objects))
-	if !result.Partial || !strings.HasPrefix(result.NextStep, "HelmRelease org-acme/wc1-gpu-l4: creating: the API server answered Forbidden") || !strings.Contains(result.NextStep, "1 objects done, 2 pending") {
+	if !result.Partial || !strings.HasPrefix(result.NextStep, "HelmRelease org-acme/wc1-gpu-l4: creating: the API server answered Forbidden") || !strings.Contains(result.NextStep, "1 done, 2 pending") {
 		t.Errorf("%v %s", result.Partial, result.NextStep)
 	}
 	d.refuses = nil

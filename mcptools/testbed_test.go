@@ -75,7 +75,7 @@ func create(t *testing.T, client *testbed.Client, object *unstructured.Unstructu
 // create_node_pool in mode apply, as a person with rights and as one without, on a real API server.
 func TestApplyOnARealAPIServer(t *testing.T) {
 	bed := testbed.Start(t, testbed.Options{
-		Users:       []testbed.User{{Email: "jane@acme.example", Groups: []string{"acme:admins"}}, {Email: "rita@acme.example", Groups: []string{"acme:readers"}}},
+		Users: []testbed.User{{Email: "jane@acme.example", Groups: []string{"acme:admins"}}, {Email: "rita@acme.example", Groups: []string{"acme:readers"}}},
 		Definitions: []testbed.Set{
 			testbed.FluxSource, testbed.FluxHelm, testbed.FluxKustomize, testbed.ClusterAPI, testbed.AWS, testbed.Apps, testbed.Releases, testbed.Organizations,
 		},
@@ -139,7 +139,7 @@ func TestApplyOnARealAPIServer(t *testing.T) {
 	check("dry run", pool("jane@acme.example", map[string]any{"dryRun": true}), "would-create OCIRepository", "would-create HelmRelease")
 	refused := pool("rita@acme.example", nil)
 	check("without the right to write", refused, "pending OCIRepository", "pending HelmRelease")
-	if !refused.Partial || !strings.Contains(refused.NextStep, "forbidden") || !strings.Contains(refused.NextStep, "0 objects done, 2 pending") {
+	if !refused.Partial || !strings.Contains(refused.NextStep, "forbidden") || !strings.Contains(refused.NextStep, "0 done, 2 pending") {
 		t.Error(refused.NextStep)
 	}
 	check("create", pool("jane@acme.example", nil), "create OCIRepository", "create HelmRelease")
