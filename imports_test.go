@@ -104,6 +104,7 @@ var rooms = []room{
 	{folder: "internal/registry", others: []string{"github.com/google/go-containerregistry/..."}},
 	{folder: "internal/prices", ours: []string{"render/catalog"}},
 	{folder: "internal/settings", ours: []string{"."}},
+	{folder: "internal/snapshot", ours: []string{"."}, others: []string{clientGo, apimachinery}},
 	{folder: "internal/telemetry", ours: []string{"."}, others: []string{"go.opentelemetry.io/otel/..."}},
 	{folder: "internal/offline", ours: []string{".", "internal/settings"}, others: []string{clientGo, apimachinery}},
 	{folder: "internal/githubapi"},

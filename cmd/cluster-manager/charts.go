@@ -5,7 +5,6 @@ import (
 
 	"github.com/clustermanager/cluster-manager/internal/charts"
 	"github.com/clustermanager/cluster-manager/internal/registry"
-	"github.com/clustermanager/cluster-manager/live/survey"
 	"github.com/clustermanager/cluster-manager/render/catalog"
 )
 
@@ -17,15 +16,16 @@ func sliceRule(platformVersion, pin string, gatewayAPI bool) (url, version strin
 
 // startRegistry serves the snapshot's charts and reads them as a live installation's are read; whatever registry a chart
 // names, this one is asked, so nothing leaves the machine. Without charts there is no reader.
-func (i *installation) startRegistry(ctx context.Context) (survey.Charts, error) {
+func (i *installation) startRegistry(ctx context.Context) error {
 	folder := i.offline.Charts()
 	if folder == "" {
-		return nil, nil
+		return nil
 	}
 	var err error
 	if i.registry, err = registry.Serve(ctx, folder); err != nil {
-		return nil, err
+		return err
 	}
 	reader := charts.New(charts.Options{Address: func(string) string { return i.registry.Address() }})
-	return charts.NewSurvey(reader, sliceRule), nil
+	i.chartFiles = charts.NewSurvey(reader, sliceRule)
+	return nil
 }

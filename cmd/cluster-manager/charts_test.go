@@ -50,10 +50,11 @@ func TestASnapshotServesItsCharts(t *testing.T) {
 		})
 		return opened
 	}
-	charts, err := open("one").startRegistry(t.Context())
-	if err != nil {
+	one := open("one")
+	if err := one.startRegistry(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	charts := one.charts()
 	slice, err := charts.Slice(t.Context(), "4.86.0+1c7eb3256e07", "", false)
 	if err != nil || slice.Version != "4.86.0" || slice.Values.Err() != nil || slice.Connectivity.Err() != nil {
 		t.Errorf("slice %v, %v, %v, %v", slice.Version, err, slice.Values.Err(), slice.Connectivity.Err())
@@ -61,10 +62,11 @@ func TestASnapshotServesItsCharts(t *testing.T) {
 	if tags, err := charts.Tags(t.Context(), "aws"); err != nil || len(tags) != 1 || tags[0] != "36.0.0" {
 		t.Errorf("tags %v, %v", tags, err)
 	}
-	if charts, err := open("none").startRegistry(t.Context()); charts != nil || err != nil {
-		t.Errorf("a snapshot without charts: %v, %v", charts, err)
+	none := open("none")
+	if err := none.startRegistry(t.Context()); none.charts() != nil || err != nil {
+		t.Errorf("a snapshot without charts: %v, %v", none.charts(), err)
 	}
-	if _, err := open("broken").startRegistry(t.Context()); err == nil || !strings.Contains(err.Error(), "agent-platform-4.86.0") {
+	if err := open("broken").startRegistry(t.Context()); err == nil || !strings.Contains(err.Error(), "agent-platform-4.86.0") {
 		t.Errorf("a broken chart: %v", err)
 	}
 }

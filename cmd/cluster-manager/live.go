@@ -73,11 +73,10 @@ func openLive(options liveOptions) (*installation, error) {
 	if _, known := options.Settings.GitHosts[options.github.host]; !options.github.IsZero() && !known {
 		return nil, fmt.Errorf("environment variable %s: %q is no host of the setting git-hosts", githubHostVariable, options.github.host)
 	}
-	opened := &installation{sessions: session.NewOwn(base, nil), settings: options.Settings}
-	reader := charts.New(charts.Options{Address: options.registry})
-	opened.charts = charts.NewSurvey(reader, sliceRule)
+	opened := &installation{sessions: session.NewOwn(base, nil), settings: options.Settings, given: options.Given}
+	opened.chartFiles = charts.NewSurvey(charts.New(charts.Options{Address: options.registry}), sliceRule)
 	opened.tools, err = mcptools.New(mcptools.Options{
-		Version: version, Settings: options.Settings, Sessions: opened.sessions, Charts: opened.charts,
+		Version: version, Settings: options.Settings, Sessions: opened.sessions, Charts: opened.charts(),
 		Resolve: options.github.resolve(options.Settings), Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return options.github.caller(), nil },
 		CommitOffered: !options.github.IsZero(), ReadOnly: options.ReadOnly, Picked: options.Tools,

@@ -3,6 +3,7 @@
 //
 //	serve    answers MCP clients over streamable HTTP
 //	call     calls one tool and prints its answer
+//	snapshot exports what the tools would read into a folder
 //	tools    prints the tools as a document
 //	demo     shows the main job on fixtures, on this machine alone
 //	version  prints the version
@@ -64,7 +65,7 @@ func newRoot() *cobra.Command {
 exist and opens one pull request, as the caller, in the Git repository that owns the cluster.`,
 		SilenceUsage: true, SilenceErrors: true,
 	}
-	root.AddCommand(newServe(), newCall(), newTools(), newDemo(), newVersion())
+	root.AddCommand(newServe(), newCall(), newSnapshot(), newTools(), newDemo(), newVersion())
 	return root
 }
 

@@ -23,7 +23,7 @@ func TestScripts(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:  filepath.Join("testdata", "script"),
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "live": liveInScript},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "live": liveInScript, "copytree": copyTree},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GAZELLE", filepath.Join(fixtures, "installations", "gazelle"))
 			env.Setenv("FIXTURES", fixtures)
@@ -49,4 +49,12 @@ func status(script *testscript.TestScript, negated bool, arguments []string) {
 	if strconv.Itoa(got) != arguments[0] {
 		script.Fatalf("exit status %d, want %s", got, arguments[0])
 	}
+}
+
+// copyTree copies what a folder holds into another: copytree FROM TO.
+func copyTree(script *testscript.TestScript, negated bool, arguments []string) {
+	if negated || len(arguments) != 2 {
+		script.Fatalf("usage: copytree FROM TO")
+	}
+	script.Check(os.CopyFS(script.MkAbs(arguments[1]), os.DirFS(script.MkAbs(arguments[0]))))
 }

@@ -13,6 +13,7 @@ import (
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/gitops/proof"
+	"github.com/clustermanager/cluster-manager/internal/charts"
 	"github.com/clustermanager/cluster-manager/internal/localforge"
 	"github.com/clustermanager/cluster-manager/internal/offline"
 	"github.com/clustermanager/cluster-manager/internal/registry"
@@ -29,8 +30,11 @@ const snapshotNote = "this server stands on a folder instead of an installation:
 type installation struct {
 	sessions *session.Sessions
 	settings clustermanager.Settings
-	charts   survey.Charts
-	tools    *mcptools.Tools
+	// given are the settings that some source gives, in the form of the command line.
+	given map[string]string
+	tools *mcptools.Tools
+	// chartFiles reads charts from the registry; nil: no registry is read.
+	chartFiles *charts.Survey
 
 	// offline is nil for a live installation, and so is all below.
 	offline *offline.Installation
@@ -90,18 +94,19 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 	if err = opened.findForge(ctx, options); err != nil {
 		return nil, err
 	}
-	if opened.charts, err = opened.startRegistry(ctx); err != nil {
+	if err = opened.startRegistry(ctx); err != nil {
 		return nil, err
 	}
 	server := opened.offline.Config()
 	if options.through != nil {
 		server.Host = options.through(server.Host)
 	}
-	opened.sessions, opened.settings = session.New(server, opened.offline.Route), opened.offline.Settings
+	opened.sessions = session.New(server, opened.offline.Route)
 	opened.sessions.LogTo(options.log)
+	opened.settings, opened.given = opened.offline.Settings, opened.offline.Flags
 	opened.tools, err = mcptools.New(mcptools.Options{
 		Version: version, Settings: opened.settings, Sessions: opened.sessions,
-		Charts: opened.charts, Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
+		Charts: opened.charts(), Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return opened.offline.Caller, nil },
 		CommitOffered: opened.offline.Caller.GitHub != nil, ReadOnly: opened.offline.ReadOnly, Picked: opened.offline.ToolNames,
 		Notes: []string{snapshotNote},
@@ -185,6 +190,14 @@ func folders(path string) ([]string, error) {
 		}
 	}
 	return names, nil
+}
+
+// charts reads what decisions need of charts; nil: no registry is read.
+func (i *installation) charts() survey.Charts {
+	if i.chartFiles == nil {
+		return nil
+	}
+	return i.chartFiles
 }
 
 // caller is who calls run as.

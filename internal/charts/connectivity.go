@@ -54,25 +54,11 @@ func readComponent(values map[string]any, name string) (component, error) {
 
 // connectivity reads the chart of the component agent-platform-connectivity as a platform chart's values name it.
 func (s *Survey) connectivity(ctx context.Context, url, version string, values map[string]any) (clustermanager.ConnectivityChart, error) {
-	what := fmt.Sprintf("chart %s %s: reading components.%s of its values", url, version, connectivityComponent)
-	named, err := readComponent(values, connectivityComponent)
-	if err != nil {
-		return clustermanager.ConnectivityChart{}, fmt.Errorf("%s: %w", what, err)
-	}
-	if named.versions != "" {
-		tags, err := s.registry.Tags(ctx, named.url())
-		if err != nil {
-			return clustermanager.ConnectivityChart{}, err
-		}
-		if version, err = newest(tags, named); err != nil {
-			return clustermanager.ConnectivityChart{}, fmt.Errorf("%s: %w", what, err)
-		}
-	}
-	chart, err := s.registry.Chart(ctx, named.url(), version)
+	chart, err := s.connectivityChart(ctx, url, version, values)
 	if err != nil {
 		return clustermanager.ConnectivityChart{}, err
 	}
-	read := clustermanager.ConnectivityChart{Version: version}
+	read := clustermanager.ConnectivityChart{Version: chart.Version}
 	if read.Values, err = mustValues(chart); err != nil {
 		return clustermanager.ConnectivityChart{}, err
 	}
@@ -80,6 +66,46 @@ func (s *Survey) connectivity(ctx context.Context, url, version string, values m
 		return clustermanager.ConnectivityChart{}, err
 	}
 	return read, nil
+}
+
+func (s *Survey) connectivityChart(ctx context.Context, url, version string, values map[string]any) (*Chart, error) {
+	what := fmt.Sprintf("chart %s %s: reading components.%s of its values", url, version, connectivityComponent)
+	named, err := readComponent(values, connectivityComponent)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	if named.versions != "" {
+		tags, err := s.registry.Tags(ctx, named.url())
+		if err != nil {
+			return nil, err
+		}
+		if version, err = newest(tags, named); err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
+		}
+	}
+	return s.registry.Chart(ctx, named.url(), version)
+}
+
+// Whole reads what a decision would read of a chart: the chart itself and, where its values name the component
+// agent-platform-connectivity, that component's chart. What was read comes with the error.
+func (s *Survey) Whole(ctx context.Context, url, version string) ([]*Chart, error) {
+	chart, err := s.registry.Chart(ctx, url, version)
+	if err != nil {
+		return nil, err
+	}
+	values, _, err := chart.Values()
+	if err != nil {
+		return []*Chart{chart}, err
+	}
+	components, _ := values["components"].(map[string]any)
+	if _, there := components[connectivityComponent]; !there {
+		return []*Chart{chart}, nil
+	}
+	connectivity, err := s.connectivityChart(ctx, url, version, values)
+	if err != nil {
+		return []*Chart{chart}, err
+	}
+	return []*Chart{chart, connectivity}, nil
 }
 
 // newest chooses among a chart's versions as Flux does: strict semantic versions that the filter matches, as tags are

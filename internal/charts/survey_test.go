@@ -159,6 +159,34 @@ func TestUnpublishedChartsAreRefused(t *testing.T) {
 	}
 }
 
+func TestAWholeChart(t *testing.T) {
+	t.Parallel()
+	server := newServer(t)
+	server.publish("agent-platform", "4.86.0", map[string]string{"values.yaml": connectivityEntry + "    releasedWithChart: true\n"})
+	server.publish("agent-platform", "4.87.0", map[string]string{"values.yaml": connectivityEntry + "    releasedWithChart: true\n"})
+	server.publish("agent-platform-connectivity", "4.86.0", nil)
+	server.publish("release-aws", "36.0.0", nil)
+	for at, want := range map[string]string{
+		"agent-platform 4.86.0": "agent-platform agent-platform-connectivity", "release-aws 36.0.0": "release-aws",
+		"agent-platform 4.87.0": "agent-platform version 4.87.0 is not published", "release-aws 37.0.0": "version 37.0.0 is not published",
+	} {
+		name, version, _ := strings.Cut(at, " ")
+		charts, err := surveyOf(server).Whole(t.Context(), "oci://gsoci.azurecr.io/charts/"+name, version)
+		var got []string
+		for _, chart := range charts {
+			got = append(got, chart.Name)
+		}
+		text := strings.Join(got, " ")
+		if err != nil {
+			_, cause, _ := strings.Cut(err.Error(), ": ")
+			text = strings.TrimSpace(text + " " + cause)
+		}
+		if !strings.HasPrefix(text, want) {
+			t.Errorf("%s: %s, want %s", at, text, want)
+		}
+	}
+}
+
 func TestReleaseCharts(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)

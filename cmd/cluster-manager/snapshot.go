@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/gitops/forge"
+	"github.com/clustermanager/cluster-manager/internal/charts"
+	"github.com/clustermanager/cluster-manager/internal/settings"
+	"github.com/clustermanager/cluster-manager/internal/snapshot"
+	"github.com/clustermanager/cluster-manager/live/session"
+)
+
+func newSnapshot() *cobra.Command {
+	command := &cobra.Command{
+		Use: "snapshot DIR", Short: "Export what the tools would read into a folder",
+		Long: `snapshot reads what the tools would read of the installation, as the caller, and writes it into a new folder that serve
+and call take with --snapshot.
+
+No Secret's value is written, credentials among Helm values and in ConfigMaps are masked, and containers lose their
+environment and arguments. Look the folder through before you hand it on: names, addresses and labels are in it. What could
+not be read is listed at the end, and in the folder's not-exported.txt.`,
+		Example: "  cluster-manager snapshot gazelle-today --kube-context gazelle --installation gazelle",
+		Args:    cobra.ExactArgs(1),
+	}
+	sources := addSettings(command, settings.Decision, settings.Offer, settings.Reach)
+	command.RunE = func(command *cobra.Command, arguments []string) error {
+		return export(command, arguments[0], sources())
+	}
+	return command
+}
+
+func export(command *cobra.Command, folder string, above []settings.Source) (err error) {
+	ctx := command.Context()
+	resolved, err := settings.Resolve(above...)
+	if err != nil && resolved.Snapshot == "" {
+		return err
+	}
+	token := takeGitHubToken()
+	opened, err := openToExport(ctx, resolved, above, token)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	options := snapshot.Options{Dir: folder, Settings: opened.settings, Caller: opened.caller(), Given: exported(opened.given), Charts: wholeCharts(opened.chartFiles)}
+	if options.Installation, err = serverOf(opened.sessions.Installation(opened.caller())); err != nil {
+		return err
+	}
+	options.Workload = func(cluster clustermanager.Cluster, endpoint clustermanager.Endpoint) (snapshot.Server, error) {
+		return serverOf(opened.sessions.Workload(opened.caller(), cluster, endpoint))
+	}
+	var unread []string
+	if !token.IsZero() && opened.offline == nil {
+		login, err := token.login(ctx, opened.settings)
+		if err != nil {
+			unread = append(unread, err.Error())
+		}
+		options.Caller.GitHub = &clustermanager.GitHubIdentity{Login: login}
+	}
+	report, err := snapshot.Export(ctx, options)
+	if err != nil {
+		return err
+	}
+	return printReport(command, folder, report, append(report.Unread, unread...))
+}
+
+func printReport(command *cobra.Command, folder string, report snapshot.Report, unread []string) error {
+	_, err := fmt.Fprintf(command.OutOrStdout(), "%s: %d objects, %d workload clusters, %d charts\n", folder, report.Objects, len(report.Clusters), report.Charts)
+	if err != nil || len(unread) == 0 {
+		return err
+	}
+	_, err = fmt.Fprintf(command.OutOrStdout(), "not exported (%d):\n", len(unread))
+	for _, line := range unread {
+		if err == nil {
+			_, err = fmt.Fprintln(command.OutOrStdout(), "  "+printable(line))
+		}
+	}
+	return err
+}
+
+// openToExport opens the installation that is exported; one of a folder without its clock and forge state.
+func openToExport(ctx context.Context, resolved settings.Resolved, above []settings.Source, token githubToken) (*installation, error) {
+	if resolved.Snapshot != "" {
+		return openSnapshot(ctx, snapshotOptions{directory: resolved.Snapshot, above: above, now: time.Now})
+	}
+	return openLive(liveOptions{Resolved: resolved, github: token, now: time.Now})
+}
+
+func serverOf(client *session.Client, err error) (snapshot.Server, error) {
+	if err != nil {
+		return snapshot.Server{}, err
+	}
+	return snapshot.Server{Dynamic: client.Dynamic, Discovery: client.Discovery}, nil
+}
+
+// exported are the settings that a snapshot keeps: what decisions depend on and what is offered. The authority's file is
+// written beside them.
+func exported(given map[string]string) map[string]string {
+	values := map[string]string{}
+	for name, value := range given {
+		setting, _ := settings.Find(name)
+		if setting.Built() && (setting.Scope == settings.Decision || setting.Scope == settings.Offer) && setting.Form != settings.Path {
+			values[name] = value
+		}
+	}
+	return values
+}
+
+// wholeCharts reads a chart and what belongs to it; nil where no registry is read.
+func wholeCharts(reader *charts.Survey) func(context.Context, string, string) ([]snapshot.Chart, error) {
+	if reader == nil {
+		return nil
+	}
+	return func(ctx context.Context, url, version string) ([]snapshot.Chart, error) {
+		read, err := reader.Whole(ctx, url, version)
+		var whole []snapshot.Chart
+		for _, chart := range read {
+			whole = append(whole, snapshot.Chart{Name: chart.Name, Version: chart.Version, Files: chart.Files})
+		}
+		return whole, err
+	}
+}
+
+// login asks GitHub whose the token is.
+func (t githubToken) login(ctx context.Context, of clustermanager.Settings) (string, error) {
+	client, err := forge.New(forge.Options{APIURL: of.GitHosts[t.host], Token: t.Secret})
+	if err != nil {
+		return "", err
+	}
+	user, err := client.User(ctx)
+	return user.Login, err
+}
