@@ -1,7 +1,8 @@
 package clustermanager
 
 // Caller is the person a call is made for. Only the authentication middleware makes one, or the offline installation
-// from its settings, or a process that is its own caller (then without a Kubernetes token); everything behind it takes it as an argument. Nothing in the product acts with another identity.
+// from its settings, or a process that is its own caller (then without a Kubernetes token); everything behind it takes it
+// as an argument. Nothing in the product acts with another identity.
 type Caller struct {
 	// Subject is the identity provider's subject; empty offline.
 	Subject string `json:"subject,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -133,7 +134,23 @@ func routes(opened *installation, options serveOptions) http.Handler {
 	mux.HandleFunc("GET /readyz", ok)
 	mux.Handle(options.MCPPath, limited(opened.tools.Handler(options.MCPPath), options.MaxRequestBytes))
 	// A page in a browser on this machine must not call tools as its person.
-	return http.NewCrossOriginProtection().Handler(mux)
+	return http.NewCrossOriginProtection().Handler(byLoopbackName(mux))
+}
+
+// byLoopbackName refuses requests that name another host than this machine: a page may have its own name point here, and
+// is then of the same origin as what it calls.
+func byLoopbackName(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		host, _, err := net.SplitHostPort(request.Host)
+		if err != nil {
+			host = strings.Trim(request.Host, "[]")
+		}
+		if !clustermanager.IsLoopback(host) {
+			http.Error(writer, "this server is asked by a loopback address or localhost alone", http.StatusForbidden)
+			return
+		}
+		handler.ServeHTTP(writer, request)
+	})
 }
 
 // limited refuses larger bodies, whether their length is announced or not.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -189,5 +190,22 @@ func TestToolsAreListedInTheirOrder(t *testing.T) {
 	names, err := client.Tools(t.Context())
 	if err != nil || strings.Join(names, " ") != "get_info list_clusters create_node_pool enable_model_serving disable_model_serving" {
 		t.Errorf("%v %v", names, err)
+	}
+}
+
+// A page whose name was made to point at this machine is of the same origin as what it calls; its name gives it away.
+func TestAnotherHostsNameIsRefused(t *testing.T) {
+	handler := byLoopbackName(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for host, status := range map[string]int{
+		"127.0.0.1:8080": http.StatusOK, "localhost:8080": http.StatusOK, "[::1]:8080": http.StatusOK, "[::1]": http.StatusOK, "localhost": http.StatusOK,
+		"evil.example:8080": http.StatusForbidden, "evil.example": http.StatusForbidden, "localhost.evil.example:8080": http.StatusForbidden, "": http.StatusForbidden,
+	} {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", nil)
+		request.Host = host
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, request)
+		if answer.Code != status {
+			t.Errorf("%q: status %d, want %d", host, answer.Code, status)
+		}
 	}
 }

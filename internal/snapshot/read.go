@@ -225,22 +225,19 @@ func (r *reader) pages(ctx context.Context, resource schema.GroupResource, names
 	}
 }
 
-// get reads one object; nil: there is none, or it could not be read.
-func (r *reader) get(ctx context.Context, resource schema.GroupResource, namespace, name string) *unstructured.Unstructured {
+// get reads one object. That there is none is no fault.
+func (r *reader) get(ctx context.Context, resource schema.GroupResource, namespace, name string) {
 	as, there := r.served[resource]
 	if !there || name == "" {
-		return nil
+		return
 	}
 	object, err := r.server.Dynamic.Resource(resource.WithVersion(as.version)).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
+	case err == nil:
+		r.keep(object)
+	case !apierrors.IsNotFound(err):
 		r.miss(fmt.Sprintf("%s %s: reading", resource, clustermanager.NamespacedName{Namespace: namespace, Name: name}), err)
-		return nil
 	}
-	r.keep(object)
-	return object
 }
 
 // resourceOf finds the resource of a kind in what the server serves.
