@@ -122,7 +122,7 @@ func shown(value float64, unit string, found bool) string {
 	switch kind := strings.TrimSuffix(unit, "/op"); {
 	case !found:
 		return "–"
-	case strings.HasSuffix(kind, "ns"):
+	case kind == "ns", strings.HasSuffix(kind, "-ns"):
 		return duration(value)
 	case strings.HasSuffix(kind, "bytes"), kind == "B":
 		return size(value)

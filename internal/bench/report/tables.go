@@ -129,6 +129,32 @@ var tables = []table{
 			}, limit: 1},
 		},
 	},
+	{
+		benchmark: "Fleet", title: "B7: reading an installation",
+		text: "`list_clusters` without its answer: every cluster with a serving slice, pools, a backend, a Gateway with its certificate, a webhook and " +
+			"four cache claims, an API server each; every answer takes 20 ms. The servers are in memory and say again what real ones said, so no " +
+			"connection counts. The peer makes the same requests one by one and reads no answer. In one row a cluster never answers.",
+		columns: append([]column{timeColumn, cpuColumn, {"requests/op", "requests"}}, allocColumns...),
+		claims: []claim{
+			{text: "50 clusters, in round trips of 20 ms: ≤ 4", value: scaled(median("Fleet/clusters=50/unreachable=false/way=ours", "ns/op"), 20e6), limit: 4},
+			{text: "one by one over ours, 50 clusters: ≥ 10", value: ratio("Fleet/clusters=50/unreachable=false/way=one-by-one", "ns/op", "Fleet/clusters=50/unreachable=false/way=ours", "ns/op"), limit: 10, least: true},
+			{text: "with a cluster that never answers, in s (its budget is 5): ≤ 5.2", value: scaled(median("Fleet/clusters=50/unreachable=true/way=ours", "ns/op"), 1e9), limit: 5.2},
+		},
+	},
+	{
+		benchmark: "Words", title: "B8: words",
+		text:    "What a model reads, at four bytes a token: the tools, and two large answers.",
+		columns: []column{{"tokens", "tokens"}},
+		claims: []claim{
+			{text: "tools/list: ≤ 9,000", value: median("Words/tools-list/way=ours", "tokens"), limit: 9000},
+			{text: "the same without output schemas: ≤ 5,000", value: median("Words/tools-list-without-output-schemas/way=ours", "tokens"), limit: 5000},
+		},
+	},
+}
+
+// median is one median.
+func median(name, unit string) func(*results) (float64, bool) {
+	return func(r *results) (float64, bool) { return r.median(name, unit) }
 }
 
 func inMiB(value func(*results) (float64, bool)) func(*results) (float64, bool) {
