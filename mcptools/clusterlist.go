@@ -87,10 +87,14 @@ type Count struct {
 
 const noOperands = "the operator creates its DaemonSets once a GPU node joins, so a cluster whose pools are scaled to zero has none"
 
-func clusterList(fleet clustermanager.Fleet) ClusterList {
+// pricing fills a claim's list price in the cluster's region, or the note that says why there is none.
+type pricing func(claim *clustermanager.CacheClaim, region clustermanager.Reading[string])
+
+// clusterList is the answer; without a pricing its claims have no prices.
+func clusterList(fleet clustermanager.Fleet, price pricing) ClusterList {
 	made := ClusterList{Clusters: []ListedCluster{}, ClusterAPI: fleet.ClusterAPI, Note: fleet.Note}
 	for _, status := range fleet.Clusters {
-		made.Clusters = append(made.Clusters, listedCluster(status))
+		made.Clusters = append(made.Clusters, listedCluster(status, price))
 	}
 	if fleet.More {
 		made.NextCursor = cursorAt(fleet.Clusters[len(fleet.Clusters)-1].Cluster)
@@ -98,7 +102,7 @@ func clusterList(fleet clustermanager.Fleet) ClusterList {
 	return made
 }
 
-func listedCluster(status clustermanager.ClusterStatus) ListedCluster {
+func listedCluster(status clustermanager.ClusterStatus, price pricing) ListedCluster {
 	cluster := status.Cluster
 	made := ListedCluster{
 		Name: cluster.Name, Namespace: cluster.Namespace, Organization: cluster.Organization,
@@ -116,7 +120,24 @@ func listedCluster(status clustermanager.ClusterStatus) ListedCluster {
 			made.ZonesNote = "its infrastructure object names no node subnet with a zone"
 		}
 	}
+	if price != nil {
+		for index := range made.Serving.Readiness.CacheClaims {
+			price(&made.Serving.Readiness.CacheClaims[index], regionOf(status.Network))
+		}
+	}
 	return made
+}
+
+// regionOf is the region of a network.
+func regionOf(network clustermanager.Reading[clustermanager.Network]) clustermanager.Reading[string] {
+	read, is := network.Get()
+	switch {
+	case !is:
+		return clustermanager.Unknown[string](network.Reason())
+	case read.Region == "":
+		return clustermanager.Unknown[string]("the cluster's infrastructure object names none")
+	}
+	return clustermanager.Known(read.Region)
 }
 
 func operatorReadiness(status clustermanager.ClusterStatus) OperatorReadiness {

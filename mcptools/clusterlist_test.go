@@ -75,7 +75,7 @@ func TestClusterListGolden(t *testing.T) {
 	list := clusterList(clustermanager.Fleet{
 		ClusterAPI: clustermanager.APIState{Group: "cluster.x-k8s.io", Version: "v1beta1", State: clustermanager.APIServed},
 		Clusters:   []clustermanager.ClusterStatus{wholeCluster("wc1"), unreadCluster()}, More: true, Note: "clusters were read in org-acme alone",
-	})
+	}, nil)
 	data, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -121,5 +121,23 @@ func TestCursors(t *testing.T) {
 		if !errors.As(err, &invalid) {
 			t.Errorf("%s: %v", cursor, err)
 		}
+	}
+}
+
+func TestClaimsArePricedInTheClustersRegion(t *testing.T) {
+	var regions []string
+	price := func(claim *clustermanager.CacheClaim, region clustermanager.Reading[string]) {
+		regions = append(regions, region.Or(region.Reason()))
+		claim.PriceNote = "no price"
+	}
+	known, nameless, unread := wholeCluster("wc1"), wholeCluster("wc2"), wholeCluster("wc3")
+	nameless.Network = clustermanager.Known(clustermanager.Network{})
+	unread.Network = clustermanager.Unknown[clustermanager.Network]("forbidden")
+	list := clusterList(clustermanager.Fleet{Clusters: []clustermanager.ClusterStatus{known, nameless, unread}}, price)
+	if diff := cmp.Diff([]string{"eu-central-1", "the cluster's infrastructure object names none", "forbidden"}, regions); diff != "" {
+		t.Error(diff)
+	}
+	if note := list.Clusters[0].Serving.Readiness.CacheClaims[0].PriceNote; note != "no price" {
+		t.Errorf("the claim says %q", note)
 	}
 }

@@ -46,7 +46,7 @@ func (t *Tools) handleListClusters(ctx context.Context, call Call, request ListC
 	if err != nil {
 		return ClusterList{}, err
 	}
-	return clusterList(fleet), nil
+	return clusterList(fleet, nil), nil
 }
 
 // cursorAt makes the cursor of the page that follows a cluster.

@@ -49,7 +49,7 @@ func twentyClusters() ClusterList {
 	for number := range 20 {
 		fleet.Clusters = append(fleet.Clusters, wholeCluster(fmt.Sprintf("wc%d", number)))
 	}
-	return clusterList(fleet)
+	return clusterList(fleet, nil)
 }
 
 func TestWordsOfTheTools(t *testing.T) {

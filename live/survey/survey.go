@@ -1,11 +1,13 @@
 // Package survey reads, as the caller, everything that a decision needs, once and concurrently.
 //
 // It promises that a [Reader] asks for each object once, however many facts come from it; that a read that failed is an
-// unknown Reading with its reason, never an empty value; and that no value of a Secret stands in an error. Secrets are
-// looked at through their metadata alone, with two exceptions: those that a Kustomization substitutes from, since the
-// proof of a change needs them, and a workload cluster's kubeconfig, of which server and authority alone are taken. It
-// leaves out every decision (the composer's), every write, and the making of clients, of the chart reader and of the
-// resolver, which are handed in.
+// unknown Reading with its reason, never an empty value; that no value of a Secret stands in an error; and that a whole
+// fleet costs the installation as many requests as one cluster, and one more for each, while no workload cluster waits
+// for another. Secrets are looked at through their metadata alone, with two exceptions: those that a Kustomization
+// substitutes from, since the proof of a change needs them, and a workload cluster's kubeconfig, of which the address
+// and the authority are taken. What something is, such as who runs GPU nodes on a cluster and how far, is a pure function
+// of what was read. It leaves out every decision on a change (the composer's), every write, and the making of clients, of
+// the chart reader and of the resolver, which are handed in.
 package survey
 
 import (
