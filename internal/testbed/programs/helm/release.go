@@ -21,6 +21,7 @@ const (
 	reasonSourceNotReady = "SourceNotReady"
 	reasonValues         = "ValuesError"
 	reasonClient         = "RESTClientError"
+	reasonState          = "StateError"
 	reasonRetries        = "RetriesExceeded"
 )
 
@@ -84,7 +85,7 @@ func attempt(release *helmv2.HelmRelease, want *wanted) {
 func act(ctx context.Context, release *helmv2.HelmRelease, want *wanted, target *target, save saver) error {
 	last, err := target.last(release.GetReleaseName())
 	if err != nil && !errors.Is(err, driver.ErrReleaseNotFound) {
-		return fail(release, reasonClient, fmt.Errorf("reading Helm's releases: %w", err))
+		return fail(release, reasonState, fmt.Errorf("cannot determine release state: %w", err))
 	}
 	one := actions[helmv2.ReleaseActionUpgrade]
 	if last == nil {
