@@ -223,7 +223,7 @@ func TestHelmReachesWorkloadClusters(t *testing.T) {
 }
 
 func TestHelmSaysWhatIsInItsWay(t *testing.T) {
-	bed := testbed.Start(t, testbed.Options{Helm: true, Charts: charts, Definitions: testbed.PoolPath})
+	bed := testbed.Start(t, testbed.Options{Helm: true, Charts: charts, Definitions: append(testbed.PoolPath, testbed.Kubeadm)})
 	admin := client(t, bed.Admin())
 	tenantOf(t, bed, "org-acme", false)
 

@@ -46,6 +46,9 @@ func runByHand(ctx context.Context, arguments []string) error {
 	options := testbed.Options{Definitions: testbed.PoolPath}
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	flags.BoolVar(&options.Flux, "flux", true, "run Flux's controllers")
+	flags.BoolVar(&options.Helm, "helm", true, "run the stand-in of helm-controller, and source-controller")
+	flags.StringVar(&options.Charts, "charts", "fixtures/charts", "folder of the charts in the registry; empty for no registry")
+	flags.BoolVar(&options.Tenancy, "tenancy", true, "hold HelmReleases to the rule of multi-tenancy")
 	flags.Func("user", "a person, as EMAIL or EMAIL=GROUP,GROUP (may be repeated)", func(value string) error {
 		email, groups, _ := strings.Cut(value, "=")
 		options.Users = append(options.Users, testbed.User{
@@ -64,6 +67,9 @@ func runByHand(ctx context.Context, arguments []string) error {
 		fmt.Printf("testbed: ready until you press ctrl+c. In another terminal:\n\n\texport KUBECONFIG=%s\n\tkubectl get crds\n\n", kubeconfig)
 		for _, user := range options.Users {
 			fmt.Printf("testbed: %s calls with kubectl --context %s\n", user.Email, user.Email)
+		}
+		if registry := bed.Registry(); registry != nil {
+			fmt.Printf("testbed: charts are at http://%s/v2/_catalog\n", registry.Address())
 		}
 		fmt.Printf("testbed: logs are in %s\n", bed.Logs())
 	})
