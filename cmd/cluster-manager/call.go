@@ -59,7 +59,7 @@ Exit status: 0 done, 2 the arguments do not fit the tool's input schema, 3 refus
 	sources := addSettings(command, settings.Decision, settings.Offer, settings.Reach)
 	flags := command.Flags()
 	flags.StringVar(&options.arguments, "args", "{}", "the arguments as a JSON object, or @FILE (@- is standard input)")
-	flags.StringVar(&options.keep, "keep", "", "with --snapshot: keep repositories and pull requests in this folder and go on from it")
+	flags.StringVar(&options.keep, "keep", "", "with --snapshot: keep repositories, pull requests and written objects in this folder and go on from it")
 	flags.StringVar(&options.server, "server", "", "MCP endpoint of a running server, such as http://127.0.0.1:8080/mcp")
 	flags.StringVar(&options.now, "now", "", "time of the call in RFC 3339, for ages and times in answers (default: now)")
 	flags.StringVarP(&options.output, "output", "o", "text", "json, yaml or text")

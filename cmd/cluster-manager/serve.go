@@ -51,7 +51,7 @@ A GitHub token of your own in ` + githubTokenVariable + ` lets mode commit open 
 github.com or the host that ` + githubHostVariable + ` names of --git-hosts.`,
 	}
 	sources := addSettings(command, settings.Decision, settings.Offer, settings.Reach, settings.Listener)
-	command.Flags().StringVar(&options.keep, "keep", "", "with --snapshot: keep repositories and pull requests in this folder")
+	command.Flags().StringVar(&options.keep, "keep", "", "with --snapshot: keep repositories, pull requests and written objects in this folder")
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		options.above = sources()
 		resolved, err := settings.Resolve(options.above...)

@@ -64,7 +64,7 @@ type outsideForge struct {
 // snapshotOptions say which folder stands for the installation, and where its state goes.
 type snapshotOptions struct {
 	directory string
-	// keep is the folder where repositories and pull requests stay after the call; "" is a scratch folder.
+	// keep is the folder where repositories, pull requests and written objects stay after the call; "" is a scratch folder.
 	keep string
 	// above are sources of settings that win over the snapshot's file.
 	above []settings.Source
