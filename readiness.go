@@ -101,17 +101,6 @@ type Controller struct {
 	Replicas  int `json:"replicas"`
 }
 
-// BackendState says whether model-manager has the cluster as a backend. Registered is nil exactly when Error says why
-// that could not be read.
-type BackendState struct {
-	Registered *bool `json:"registered,omitempty"`
-	// Backend is the backend's name, Namespace and Name those of its ConfigMap.
-	Backend   string `json:"backend,omitempty"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name,omitempty"`
-	Error     string `json:"error,omitempty"`
-}
-
 // CacheState is what a slice's values say of the model cache.
 type CacheState struct {
 	Enabled bool `json:"enabled"`
@@ -188,10 +177,4 @@ type CommitTarget struct {
 	Kustomization string `json:"kustomization,omitempty"`
 	Prune         *bool  `json:"prune,omitempty"`
 	Note          string `json:"note,omitempty"`
-}
-
-// Admins are whom a cluster's values bind as cluster-admin, each once, sorted.
-type Admins struct {
-	Users  []string `json:"users,omitempty"`
-	Groups []string `json:"groups,omitempty"`
 }
