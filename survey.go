@@ -99,4 +99,6 @@ type LiveObject struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	// InInventoryOf is the Kustomization whose inventory lists the object; nil: none that its labels name.
 	InInventoryOf *NamespacedName `json:"inInventoryOf,omitempty"`
+	// DeletedAt is its deletionTimestamp; nil: it is not being deleted.
+	DeletedAt *time.Time `json:"deletedAt,omitempty"`
 }
