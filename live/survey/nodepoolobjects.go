@@ -1,0 +1,181 @@
+package survey
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// fluxFinalizer is helm-controller's.
+const fluxFinalizer = "finalizers.fluxcd.io"
+
+// instanceTypeKey is the key of a requirement that names instance types.
+const instanceTypeKey = "node.kubernetes.io/instance-type"
+
+// poolReleaseFacts are what a pool's release says of itself.
+func poolReleaseFacts(object *unstructured.Unstructured) clustermanager.PoolReleaseFacts {
+	observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+	return clustermanager.PoolReleaseFacts{
+		PoolRelease: releasedPool(object), Namespace: object.GetNamespace(),
+		Created: object.GetCreationTimestamp().UTC(), DeletedAt: deletedAt(object), Conditions: conditionsOf(object),
+		Prewarm:    isTrueAt(object.Object, "spec", "values", "pool", "prewarm", "enabled"),
+		Finalized:  slices.Contains(object.GetFinalizers(), fluxFinalizer),
+		Generation: object.GetGeneration(), ObservedGeneration: observed,
+	}
+}
+
+// releasedPool is what a release of the pool chart says of its pool.
+func releasedPool(object *unstructured.Unstructured) clustermanager.PoolRelease {
+	labels := object.GetLabels()
+	pool := labels[clustermanager.LabelNodePool]
+	if pool == "" {
+		pool = strings.TrimPrefix(object.GetName(), labels[clustermanager.LabelCluster]+"-")
+	}
+	values := mapAt(object.Object, "spec", "values", "pool")
+	return clustermanager.PoolRelease{
+		Name: object.GetName(), Pool: pool, Owned: labels[clustermanager.LabelManagedBy] == clustermanager.ManagedBy,
+		Accelerator: textAt(values, "accelerator"), Sizes: textsAt(values, "sizes"), Zones: textsAt(values, "zones"),
+		Deleting: object.GetDeletionTimestamp() != nil,
+	}
+}
+
+// machinePoolFacts are what a MachinePool says of itself.
+func machinePoolFacts(object *unstructured.Unstructured) clustermanager.MachinePoolFacts {
+	return clustermanager.MachinePoolFacts{
+		Version:  textAt(object.Object, "spec", "template", "spec", "version"),
+		Replicas: int(numberAt(object.Object, "spec", "replicas")), ReadyReplicas: int(numberAt(object.Object, "status", "readyReplicas")),
+		Created: object.GetCreationTimestamp().UTC(), DeletedAt: deletedAt(object), Conditions: conditionsOf(object),
+		InfrastructureReady: isTrueAt(object.Object, "status", "infrastructureReady"),
+	}
+}
+
+// readMachines reads the infrastructure object that the pool's MachinePool names.
+func (r *Reader) readMachines(ctx context.Context, pool *listedPool) {
+	if pool.machinePool == nil {
+		pool.facts.Machines = clustermanager.Read(clustermanager.MachineFacts{}, errNoMachinePool)
+		return
+	}
+	pool.facts.Machines = clustermanager.Read(r.machines(ctx, pool.machinePool))
+}
+
+func (r *Reader) machines(ctx context.Context, machinePool *unstructured.Unstructured) (clustermanager.MachineFacts, error) {
+	reference := mapAt(machinePool.Object, "spec", "template", "spec", "infrastructureRef")
+	of := nounOf(clustermanager.ObjectReference{APIVersion: textAt(reference, "apiVersion"), Kind: textAt(reference, "kind")})
+	name, namespace := textAt(reference, "name"), textAt(reference, "namespace")
+	if of.resource.Version == "" || of.kind == "" || name == "" {
+		return clustermanager.MachineFacts{}, fmt.Errorf("%s: reading spec.template.spec.infrastructureRef: it names no object", clustermanager.ReferenceTo(machinePool))
+	}
+	if namespace == "" {
+		namespace = machinePool.GetNamespace()
+	}
+	object, err := r.get(ctx, of, namespace, name)
+	if err != nil {
+		return clustermanager.MachineFacts{}, err
+	}
+	found := clustermanager.MachineFacts{InstanceTypes: []string{}, ProviderIDs: []string{}}
+	if instanceType := textAt(object.Object, "spec", "awsLaunchTemplate", "instanceType"); instanceType != "" {
+		found.InstanceTypes = append(found.InstanceTypes, instanceType)
+	} else {
+		found.InstanceTypes = append(found.InstanceTypes, requiredInstanceTypes(object.Object["spec"])...)
+	}
+	ids := textsAt(object.Object, "spec", "providerIDList")
+	if len(ids) == 0 {
+		ids = textsAt(object.Object, "status", "providerIDList")
+	}
+	found.ProviderIDs = append(found.ProviderIDs, ids...)
+	slices.Sort(found.ProviderIDs)
+	slices.Sort(found.InstanceTypes)
+	found.InstanceTypes = slices.Compact(found.InstanceTypes)
+	return found, nil
+}
+
+// requiredInstanceTypes are the values of every requirement on the instance type, however deep it stands.
+func requiredInstanceTypes(value any) []string {
+	var found []string
+	switch value := value.(type) {
+	case map[string]any:
+		if value["key"] == instanceTypeKey {
+			return textsAt(value, "values")
+		}
+		for _, below := range value {
+			found = append(found, requiredInstanceTypes(below)...)
+		}
+	case []any:
+		for _, below := range value {
+			found = append(found, requiredInstanceTypes(below)...)
+		}
+	}
+	return found
+}
+
+// standing is what an object's metadata says; nil: it does not exist. Whether a Kustomization applies it is not asked.
+func (r *Reader) standing(ctx context.Context, reference clustermanager.ObjectReference) clustermanager.Reading[*clustermanager.LiveObject] {
+	object, err := r.getMetadata(ctx, nounOf(reference), reference.Namespace, reference.Name)
+	if apierrors.IsNotFound(err) {
+		return clustermanager.Known[*clustermanager.LiveObject](nil)
+	}
+	if err != nil {
+		return clustermanager.Read[*clustermanager.LiveObject](nil, err)
+	}
+	live := &clustermanager.LiveObject{Reference: reference, Labels: object.GetLabels()}
+	if deleted := object.GetDeletionTimestamp(); deleted != nil {
+		live.DeletedAt = new(deleted.UTC())
+	}
+	return clustermanager.Known(live)
+}
+
+// conditionsOf are the conditions of an object's status, in their order.
+func conditionsOf(object *unstructured.Unstructured) []clustermanager.Condition {
+	var found []clustermanager.Condition
+	for _, condition := range mapsAt(object.Object, "status", "conditions") {
+		found = append(found, clustermanager.Condition{
+			Type: textAt(condition, "type"), Status: textAt(condition, "status"), Reason: textAt(condition, "reason"),
+			Message: textAt(condition, "message"), Since: momentAt(condition, "lastTransitionTime"),
+		})
+	}
+	return found
+}
+
+// deletedAt is the deletionTimestamp; nil: the object is not being deleted.
+func deletedAt(object *unstructured.Unstructured) *time.Time {
+	deleted := object.GetDeletionTimestamp()
+	if deleted == nil {
+		return nil
+	}
+	return new(deleted.UTC())
+}
+
+// momentAt returns the time at a path of an object; nil when there is none.
+func momentAt(object map[string]any, path ...string) *time.Time {
+	parsed, err := time.Parse(time.RFC3339Nano, textAt(object, path...))
+	if err != nil {
+		return nil
+	}
+	return new(parsed.UTC())
+}
+
+// numberAt returns the whole number at a path of an object; 0 when there is none.
+func numberAt(object map[string]any, path ...string) int64 {
+	value, _, _ := unstructured.NestedInt64(object, path...)
+	return value
+}
+
+// textsAt returns the strings of the list at a path of an object.
+func textsAt(object map[string]any, path ...string) []string {
+	value, _, _ := unstructured.NestedFieldNoCopy(object, path...)
+	elements, _ := value.([]any)
+	var found []string
+	for _, element := range elements {
+		if text, is := element.(string); is {
+			found = append(found, text)
+		}
+	}
+	return found
+}
