@@ -27,11 +27,11 @@ type ClusterParts struct {
 	// Operator and OperatorSource are the GPU operator's release of ours and its OCIRepository; nil: it does not exist.
 	Operator       Reading[*LiveObject] `json:"operator"`
 	OperatorSource Reading[*LiveObject] `json:"operatorSource"`
-	// Slice is the release that serves models, SliceSource its OCIRepository.
-	Slice       Reading[*LiveObject] `json:"slice"`
-	SliceSource Reading[*LiveObject] `json:"sliceSource"`
-	// SliceValues are the slice as far as decisions read it; nil: there is none.
-	SliceValues Reading[*Slice] `json:"sliceValues"`
+	// SliceRelease is the release that serves models, SliceSource its OCIRepository.
+	SliceRelease Reading[*LiveObject] `json:"sliceRelease"`
+	SliceSource  Reading[*LiveObject] `json:"sliceSource"`
+	// Slice is the slice as decisions read it; nil: there is none of ours.
+	Slice Reading[*Slice] `json:"slice"`
 	// Children are the releases that the slice rendered on the installation, sorted by name.
 	Children Reading[[]SliceChild] `json:"children"`
 }
@@ -86,6 +86,25 @@ func (f NodePoolFacts) NodePool() string {
 // Readable says whether at least one of the pool's two lists on the cluster could be read.
 func (f NodePoolFacts) Readable() bool { return f.Claims.Err() == nil || f.Nodes.Err() == nil }
 
+// Removing says that the pool is on its way out: the release or the MachinePool is being deleted, or, of a release of
+// ours, another object of it or the operator's release, or its source is gone already.
+func (f NodePoolFacts) Removing(parts ClusterParts) bool {
+	release, machinePool := f.Release.Or(nil), f.MachinePool.Or(nil)
+	if release != nil && release.DeletedAt != nil || machinePool != nil && machinePool.DeletedAt != nil {
+		return true
+	}
+	if release == nil || !release.Owned {
+		return false
+	}
+	for _, reading := range []Reading[*LiveObject]{f.Source, f.Secret, parts.Operator} {
+		if live := reading.Or(nil); live != nil && live.DeletedAt != nil {
+			return true
+		}
+	}
+	source, known := f.Source.Get()
+	return known && source == nil
+}
+
 // Condition is a condition of an object's status.
 type Condition struct {
 	Type    string `json:"type"`
@@ -121,6 +140,8 @@ type PoolReleaseFacts struct {
 	// Generation and ObservedGeneration are metadata.generation and status.observedGeneration; 0: not set.
 	Generation         int64 `json:"generation,omitempty"`
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Fault says why its values could not be read whole; "": they were.
+	Fault string `json:"fault,omitempty"`
 }
 
 // MachinePoolFacts are a MachinePool as its pool's lifecycle is told from.

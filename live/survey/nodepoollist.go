@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,10 +17,7 @@ import (
 
 const labelClusterName = "cluster.x-k8s.io/cluster-name"
 
-var (
-	machinePoolNoun   = noun{"MachinePool", clustermanager.ClusterAPI.WithResource("machinepools")}
-	ociRepositoryNoun = noun{"OCIRepository", clustermanager.SourceAPI.WithResource("ocirepositories")}
-)
+var machinePoolNoun = noun{"MachinePool", clustermanager.ClusterAPI.WithResource("machinepools")}
 
 // NodePools reads the pools of a cluster and what their lifecycle is told from. The errors are those of FindCluster, the
 // context's, and that neither of the two lists that pools are found in could be read; whatever else could not be read
@@ -43,7 +39,7 @@ func (r *Reader) NodePools(ctx context.Context, namespace, name string) (cluster
 		},
 		func() { made.Network = clustermanager.Read(r.network(ctx, cluster)) },
 		func() { made.Backends = clustermanager.Read(r.backends(ctx)) },
-		func() { made.Parts.Operator = r.standing(ctx, operatorReference(cluster)) },
+		func() { made.Parts.Operator = r.standing(ctx, clustermanager.OperatorObjects(cluster).Release) },
 	} {
 		reads.Go(func() error { read(); return nil })
 	}
@@ -54,7 +50,7 @@ func (r *Reader) NodePools(ctx context.Context, namespace, name string) (cluster
 	if err != nil {
 		return clustermanager.NodePoolsSurvey{}, err
 	}
-	r.readParts(ctx, &made)
+	r.readRemains(ctx, &made)
 	return made, nil
 }
 
@@ -106,7 +102,7 @@ func (r *Reader) nodePools(ctx context.Context, cluster clustermanager.Cluster) 
 			unread = append(unread, err.Error())
 		}
 	}
-	pools := matchPools(machines, machinesErr, releases, releasesErr)
+	pools := matchPools(cluster, machines, machinesErr, releases, releasesErr)
 	r.readNodePools(ctx, cluster, pools)
 	found := make([]clustermanager.NodePoolFacts, 0, len(pools))
 	for _, pool := range pools {
@@ -131,7 +127,7 @@ type listedPool struct {
 
 // matchPools joins MachinePools and releases: a MachinePool belongs to the release of its own name, or to the one that
 // Flux labels as its owner. Whose counterpart could not be listed has an unknown one.
-func matchPools(machines []unstructured.Unstructured, machinesErr error, releases []unstructured.Unstructured, releasesErr error) []*listedPool {
+func matchPools(cluster clustermanager.Cluster, machines []unstructured.Unstructured, machinesErr error, releases []unstructured.Unstructured, releasesErr error) []*listedPool {
 	var pools []*listedPool
 	matched := map[string]bool{}
 	for index := range machines {
@@ -150,7 +146,7 @@ func matchPools(machines []unstructured.Unstructured, machinesErr error, release
 		if release != nil {
 			matched[release.GetName()] = true
 		}
-		pool.take(release, releasesErr)
+		pool.take(cluster, release, releasesErr)
 		pools = append(pools, pool)
 	}
 	for index := range releases {
@@ -158,7 +154,7 @@ func matchPools(machines []unstructured.Unstructured, machinesErr error, release
 			pool := &listedPool{facts: clustermanager.NodePoolFacts{
 				Name: release.GetName(), MachinePool: clustermanager.Read[*clustermanager.MachinePoolFacts](nil, machinesErr),
 			}}
-			pool.take(release, nil)
+			pool.take(cluster, release, nil)
 			pools = append(pools, pool)
 		}
 	}
@@ -178,13 +174,13 @@ func matchedRelease(machinePool *unstructured.Unstructured, owner clustermanager
 }
 
 // take notes the pool's release; nil: it has none, or it is not known.
-func (p *listedPool) take(release *unstructured.Unstructured, err error) {
+func (p *listedPool) take(cluster clustermanager.Cluster, release *unstructured.Unstructured, err error) {
 	if release == nil {
 		p.facts.Release = clustermanager.Read[*clustermanager.PoolReleaseFacts](nil, err)
 		return
 	}
 	p.facts.Owner = &clustermanager.NamespacedName{Namespace: release.GetNamespace(), Name: release.GetName()}
-	p.facts.Release = clustermanager.Known(new(poolReleaseFacts(release)))
+	p.facts.Release = clustermanager.Known(new(poolReleaseFacts(cluster, release)))
 }
 
 // readNodePools reads what stands behind each pool: on the installation pool by pool, on the cluster for all together.
@@ -201,7 +197,7 @@ func (r *Reader) readNodePools(ctx context.Context, cluster clustermanager.Clust
 			reads.Go(func() error { pool.facts.Prewarm = clustermanager.Read(r.prewarm(ctx, *release)); return nil })
 		}
 		if release.Owned {
-			objects := clustermanager.NodePool(cluster, strings.TrimPrefix(release.Name, clustermanager.ReleaseName(cluster, "")))
+			objects := clustermanager.NodePool(cluster, release.Pool)
 			reads.Go(func() error { pool.facts.Source = r.standing(ctx, objects.Source); return nil })
 			reads.Go(func() error { pool.facts.Secret = r.standing(ctx, objects.Values); return nil })
 		}

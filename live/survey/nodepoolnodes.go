@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -20,8 +19,6 @@ import (
 
 const (
 	labelKarpenterPool = "karpenter.sh/nodepool"
-	labelMachinePool   = "giantswarm.io/machine-pool"
-	gpuResource        = "nvidia.com/gpu"
 	// eventNamespace is where Karpenter's events on NodeClaims go, which are in no namespace themselves.
 	eventNamespace = "default"
 )
@@ -30,7 +27,6 @@ var (
 	nodeClaimNoun = noun{"NodeClaim", schema.GroupVersionResource{Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"}}
 	eventNoun     = noun{"Event", schema.GroupVersionResource{Version: "v1", Resource: "events"}}
 	podNoun       = noun{"Pod", schema.GroupVersionResource{Version: "v1", Resource: "pods"}}
-	nodeNoun      = noun{"Node", schema.GroupVersionResource{Version: "v1", Resource: "nodes"}}
 )
 
 // launchReasons are the reasons of Karpenter's warnings that a claim could not be launched.
@@ -132,7 +128,7 @@ func nodesOf(pool string, objects []unstructured.Unstructured) []clustermanager.
 		ready := clustermanager.ConditionOf(conditionsOf(object), "Ready")
 		found = append(found, clustermanager.PoolNode{
 			Name: object.GetName(), Created: object.GetCreationTimestamp().UTC(), ProviderID: textAt(object.Object, "spec", "providerID"),
-			Ready: ready != nil && ready.Status == "True", GPUs: quantity(mapAt(object.Object, "status", "allocatable")[gpuResource]),
+			Ready: ready != nil && ready.Status == "True", GPUs: int64(quantity(mapAt(object.Object, "status", "allocatable")[gpuResource])),
 		})
 	}
 	slices.SortFunc(found, func(a, b clustermanager.PoolNode) int { return cmp.Compare(a.Name, b.Name) })
@@ -189,29 +185,14 @@ func podGPUs(object *unstructured.Unstructured) int64 {
 	for _, field := range []string{"containers", "initContainers"} {
 		var sum int64
 		for _, container := range mapsAt(object.Object, "spec", field) {
-			asked := quantity(mapAt(container, "resources", "limits")[gpuResource])
+			asked := int64(quantity(mapAt(container, "resources", "limits")[gpuResource]))
 			if asked == 0 {
-				asked = quantity(mapAt(container, "resources", "requests")[gpuResource])
+				asked = int64(quantity(mapAt(container, "resources", "requests")[gpuResource]))
 			}
 			sum += asked
 		}
 		if sum > 0 {
 			return sum
-		}
-	}
-	return 0
-}
-
-// quantity is a count of a resource, which stands as a text or a number; 0 when it is none.
-func quantity(value any) int64 {
-	switch value := value.(type) {
-	case int64:
-		return value
-	case float64:
-		return int64(value)
-	case string:
-		if parsed, err := resource.ParseQuantity(value); err == nil {
-			return parsed.Value()
 		}
 	}
 	return 0

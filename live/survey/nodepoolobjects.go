@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
@@ -20,30 +18,19 @@ const fluxFinalizer = "finalizers.fluxcd.io"
 const instanceTypeKey = "node.kubernetes.io/instance-type"
 
 // poolReleaseFacts are what a pool's release says of itself.
-func poolReleaseFacts(object *unstructured.Unstructured) clustermanager.PoolReleaseFacts {
-	observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
-	return clustermanager.PoolReleaseFacts{
-		PoolRelease: releasedPool(object), Namespace: object.GetNamespace(),
+func poolReleaseFacts(cluster clustermanager.Cluster, object *unstructured.Unstructured) clustermanager.PoolReleaseFacts {
+	pool, err := poolOf(cluster, object)
+	facts := clustermanager.PoolReleaseFacts{
+		PoolRelease: pool, Namespace: object.GetNamespace(),
 		Created: object.GetCreationTimestamp().UTC(), DeletedAt: deletedAt(object), Conditions: conditionsOf(object),
 		Prewarm:    isTrueAt(object.Object, "spec", "values", "pool", "prewarm", "enabled"),
 		Finalized:  slices.Contains(object.GetFinalizers(), fluxFinalizer),
-		Generation: object.GetGeneration(), ObservedGeneration: observed,
+		Generation: object.GetGeneration(), ObservedGeneration: numberAt(object.Object, "status", "observedGeneration"),
 	}
-}
-
-// releasedPool is what a release of the pool chart says of its pool.
-func releasedPool(object *unstructured.Unstructured) clustermanager.PoolRelease {
-	labels := object.GetLabels()
-	pool := labels[clustermanager.LabelNodePool]
-	if pool == "" {
-		pool = strings.TrimPrefix(object.GetName(), labels[clustermanager.LabelCluster]+"-")
+	if err != nil {
+		facts.Fault = err.Error()
 	}
-	values := mapAt(object.Object, "spec", "values", "pool")
-	return clustermanager.PoolRelease{
-		Name: object.GetName(), Pool: pool, Owned: labels[clustermanager.LabelManagedBy] == clustermanager.ManagedBy,
-		Accelerator: textAt(values, "accelerator"), Sizes: textsAt(values, "sizes"), Zones: textsAt(values, "zones"),
-		Deleting: object.GetDeletionTimestamp() != nil,
-	}
+	return facts
 }
 
 // machinePoolFacts are what a MachinePool says of itself.
@@ -113,22 +100,6 @@ func requiredInstanceTypes(value any) []string {
 		}
 	}
 	return found
-}
-
-// standing is what an object's metadata says; nil: it does not exist. Whether a Kustomization applies it is not asked.
-func (r *Reader) standing(ctx context.Context, reference clustermanager.ObjectReference) clustermanager.Reading[*clustermanager.LiveObject] {
-	object, err := r.getMetadata(ctx, nounOf(reference), reference.Namespace, reference.Name)
-	if apierrors.IsNotFound(err) {
-		return clustermanager.Known[*clustermanager.LiveObject](nil)
-	}
-	if err != nil {
-		return clustermanager.Read[*clustermanager.LiveObject](nil, err)
-	}
-	live := &clustermanager.LiveObject{Reference: reference, Labels: object.GetLabels()}
-	if deleted := object.GetDeletionTimestamp(); deleted != nil {
-		live.DeletedAt = new(deleted.UTC())
-	}
-	return clustermanager.Known(live)
 }
 
 // conditionsOf are the conditions of an object's status, in their order.
