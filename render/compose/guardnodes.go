@@ -84,14 +84,14 @@ func (s *nodeState) judge(node clustermanager.PoolNode) {
 		s.busy = "may hold anything: its pods could not be read: " + err.Error()
 		return
 	}
-	holders := holds(node)
+	holders := Holders(node)
 	if len(holders) > 0 {
 		s.busy = "runs " + strings.Join(holders, ", ")
 	}
 }
 
-// holds names the pods that are known to hold a node.
-func holds(node clustermanager.PoolNode) []string {
+// Holders names the pods that are known to hold a node.
+func Holders(node clustermanager.PoolNode) []string {
 	var holders []string
 	for _, pod := range node.Pods.Or(nil) {
 		if holder := holderOf(pod, node.Name); holder != "" {

@@ -73,7 +73,7 @@ func (l *lifecycle) status() clustermanager.NodePoolStatus {
 	status := clustermanager.NodePoolStatus{
 		Name: l.pool.Name, Namespace: l.survey.Cluster.Namespace,
 		ControlPlaneVersion: l.survey.ControlPlaneVersion.Or(""), OwnerRelease: l.pool.Owner,
-		InstanceTypes: slices.Concat([]string{}, l.pool.Machines.Or(clustermanager.MachineFacts{}).InstanceTypes),
+		InstanceTypes: append([]string{}, l.pool.Machines.Or(clustermanager.MachineFacts{}).InstanceTypes...),
 		Deleting:      l.removal.removing, Pending: l.removal.pending, Notes: l.removal.notes,
 	}
 	if l.pool.MachinePool.Err() == nil {

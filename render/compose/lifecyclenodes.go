@@ -306,6 +306,9 @@ func (l *lifecycle) replicasMove() clustermanager.LifecycleStep {
 }
 
 func (l *lifecycle) nodesWait() clustermanager.LifecycleStep {
+	if err := l.pool.MachinePool.Err(); err != nil {
+		return clustermanager.LifecycleStep{Message: err.Error()}
+	}
 	return clustermanager.LifecycleStep{State: clustermanager.StepPending}
 }
 

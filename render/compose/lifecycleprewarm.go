@@ -54,7 +54,7 @@ func (p *placeholder) findNodes() {
 			continue
 		}
 		p.joined = first(p.joined, node)
-		if len(holds(*node)) > 0 {
+		if len(Holders(*node)) > 0 {
 			p.served = first(p.served, node)
 		}
 	}
@@ -82,7 +82,7 @@ func (p *placeholder) jobFailed() clustermanager.LifecycleStep {
 	ended := later(p.failed.Since, nil)
 	switch {
 	case p.served != nil:
-		return done(p.job.Created, ended, fmt.Sprintf("node %s serves %s; the placeholder Job ended%s", p.served.Name, strings.Join(holds(*p.served), ", "), since(ended)))
+		return done(p.job.Created, ended, fmt.Sprintf("node %s serves %s; the placeholder Job ended%s", p.served.Name, strings.Join(Holders(*p.served), ", "), since(ended)))
 	case p.rejected():
 		return p.podRejected(ended)
 	case p.pod != nil && p.pod.Phase == "Failed" && !p.disrupted():
@@ -110,7 +110,7 @@ func (p *placeholder) podStands() clustermanager.LifecycleStep {
 		return inProgress(pod.Started, "holding node "+pod.NodeName)
 	case p.served != nil:
 		finished := later(created, &p.served.Created)
-		return done(p.job.Created, finished, fmt.Sprintf("node %s serves %s; the placeholder waits behind at negative priority", p.served.Name, strings.Join(holds(*p.served), ", ")))
+		return done(p.job.Created, finished, fmt.Sprintf("node %s serves %s; the placeholder waits behind at negative priority", p.served.Name, strings.Join(Holders(*p.served), ", ")))
 	case p.rejected():
 		return p.podRejected(nil)
 	case pod.Phase == "Failed" && !p.disrupted():

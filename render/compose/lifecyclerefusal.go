@@ -127,7 +127,7 @@ func (l *lifecycle) launchesFail() clustermanager.LifecycleStep {
 		message += "; the provider names capacity in " + strings.Join(refusal.hint, ", ")
 	}
 	if refusal.Message != "" {
-		message += fmt.Sprintf("; Karpenter: %q", refusal.Message)
+		message += "; Karpenter: \"" + refusal.Message + "\""
 	}
 	message += "; it retries while a pod waits" + l.remedy(refusal)
 	if len(l.counts.launching)+len(l.counts.ready)+len(l.counts.terminating) > 0 {

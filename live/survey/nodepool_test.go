@@ -1,0 +1,546 @@
+package survey_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/render/compose"
+)
+
+// poolCluster is workload cluster wc1 without pools.
+const poolCluster = `
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: Cluster
+metadata:
+  name: wc1
+  namespace: org-acme
+  labels: {giantswarm.io/organization: acme, release.giantswarm.io/version: 31.0.0}
+spec:
+  controlPlaneRef: {apiVersion: controlplane.cluster.x-k8s.io/v1beta1, kind: KubeadmControlPlane, name: wc1}
+  infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSCluster, name: wc1}
+---
+apiVersion: controlplane.cluster.x-k8s.io/v1beta1
+kind: KubeadmControlPlane
+metadata: {name: wc1, namespace: org-acme}
+spec: {version: v1.31.4}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta2
+kind: AWSCluster
+metadata: {name: wc1, namespace: org-acme}
+spec:
+  region: eu-central-1
+  network:
+    subnets:
+    - {availabilityZone: eu-central-1c, tags: {giantswarm.io/role: nodes}}
+    - {availabilityZone: eu-central-1a, tags: {giantswarm.io/role: nodes}}
+    - {availabilityZone: eu-central-1b, tags: {giantswarm.io/role: nodes}}
+---
+# made for the test: no such server, no users
+apiVersion: v1
+kind: Secret
+metadata: {name: wc1-kubeconfig, namespace: org-acme}
+stringData:
+  value: |
+    apiVersion: v1
+    kind: Config
+    clusters: [{name: wc1, cluster: {server: "https://api.wc1.example.io:6443", certificate-authority-data: bWFkZSBmb3IgdGhlIHRlc3Q=}}]
+---
+apiVersion: release.giantswarm.io/v1alpha1
+kind: Release
+metadata: {name: aws-31.0.0}
+spec: {components: [{name: kubernetes, version: 1.31.9}]}
+`
+
+// poolFiles is an installation with wc1, the documents given, and what wc1's API server has.
+func poolFiles(management, cluster string) files {
+	return files{
+		"cluster-manager.yaml": "installation: gazelle\n",
+		"management/wc1.yaml":  poolCluster, "management/pools.yaml": management, "clusters/wc1/objects.yaml": cluster + kubeSystem,
+	}
+}
+
+const kubeSystem = "\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: kube-system}\n"
+
+// release is an owned release of a pool with metadata, values below pool and conditions given as lines of YAML.
+func release(name, metadata, pool, conditions string) string {
+	return fmt.Sprintf(`
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata:
+  name: wc1-%[1]s
+  namespace: org-acme
+  creationTimestamp: "2026-08-01T09:00:00Z"
+  labels: {app.kubernetes.io/managed-by: cluster-manager, app.kubernetes.io/name: gpu-node-pool, giantswarm.io/cluster: wc1, giantswarm.io/node-pool: %[1]s}
+%[2]s
+spec: {values: {pool: {name: %[1]s, %[3]s}}}
+status: {conditions: [%[4]s]}
+`, name, metadata, pool, conditions)
+}
+
+func source(name string) string {
+	return fmt.Sprintf(`
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: wc1-%s, namespace: org-acme, labels: {app.kubernetes.io/managed-by: cluster-manager}}
+`, name)
+}
+
+func machinePool(name, ids string, replicas, ready int) string {
+	return fmt.Sprintf(`
+---
+apiVersion: cluster.x-k8s.io/v1beta1
+kind: MachinePool
+metadata: {name: wc1-%[1]s, namespace: org-acme, creationTimestamp: "2026-08-01T09:01:00Z", labels: {cluster.x-k8s.io/cluster-name: wc1}}
+spec:
+  replicas: %[3]d
+  template: {spec: {version: v1.31.4, infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1alpha1, kind: KarpenterMachinePool, name: wc1-%[1]s}}}
+status: {readyReplicas: %[4]d, conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-08-01T09:10:00Z"}]}
+---
+apiVersion: infrastructure.cluster.x-k8s.io/v1alpha1
+kind: KarpenterMachinePool
+metadata: {name: wc1-%[1]s, namespace: org-acme}
+spec: {providerIDList: [%[2]s], nodePool: {template: {requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [g5.2xlarge, g5.xlarge]}]}}}
+`, name, ids, replicas, ready)
+}
+
+const (
+	installed = `{type: Ready, status: "True", reason: InstallSucceeded, lastTransitionTime: "2026-08-01T09:05:00Z"}`
+	ids       = "aws:///eu-central-1b/i-2, aws:///eu-central-1a/i-1"
+)
+
+func nodePools(t *testing.T, f files, over *wire) clustermanager.NodePools {
+	t.Helper()
+	read, err := f.reader(t, over).NodePools(t.Context(), "", "wc1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compose.NodePools(read)
+}
+
+// brief is a pool as the cases tell it.
+func brief(pool clustermanager.NodePoolStatus) string {
+	text := string(pool.Phase)
+	for _, step := range pool.Steps {
+		text += "\n" + step.Name + " " + string(step.State)
+		if step.Since != nil {
+			text += " since " + step.Since.Format("15:04:05")
+		}
+		if step.FinishedAt != nil {
+			text += " finished " + step.FinishedAt.Format("15:04:05")
+		}
+		if step.Message != "" {
+			text += ": " + step.Message
+		}
+	}
+	for _, change := range pool.Pending {
+		text += fmt.Sprintf("\n%s %s", change.ObjectReference, change.Action)
+	}
+	for _, note := range pool.Notes {
+		text += "\nnote: " + note
+	}
+	return text
+}
+
+func claim(name, metadata, status string) string {
+	return fmt.Sprintf(`
+---
+apiVersion: karpenter.sh/v1
+kind: NodeClaim
+metadata: {name: %s, labels: {karpenter.sh/nodepool: wc1-gpu-a10g}, %s}
+status: {%s}
+`, name, metadata, status)
+}
+
+func node(name, id, status string) string {
+	return fmt.Sprintf(`
+---
+apiVersion: v1
+kind: Node
+metadata: {name: %s, labels: {giantswarm.io/machine-pool: wc1-gpu-a10g}, creationTimestamp: "2026-08-01T09:21:00Z"}
+spec: {providerID: "%s"}
+status: {%s}
+`, name, id, status)
+}
+
+const readyNode = `conditions: [{type: Ready, status: "True"}], allocatable: {nvidia.com/gpu: "1"}`
+
+func TestLifecycleOfAPool(t *testing.T) {
+	t.Parallel()
+	ready := release("gpu-a10g", "", "accelerator: nvidia-a10g", installed) + source("gpu-a10g")
+	for _, test := range []struct {
+		name, management, cluster, want string
+	}{
+		{
+			name:       "a release that reconciles, no MachinePool",
+			management: release("gpu-a10g", "", "accelerator: nvidia-a10g", `{type: Ready, status: Unknown, reason: Progressing, message: "Running 'install' action", lastTransitionTime: "2026-08-01T09:00:05Z"}`) + source("gpu-a10g"),
+			want:       "creating\nrelease inProgress since 09:00:05: Running 'install' action\nmachinePool pending\nnodes pending",
+		},
+		{
+			name: "scaled to zero", management: ready + machinePool("gpu-a10g", "", 0, 0),
+			want: "ready\nrelease done since 09:05:00 finished 09:05:00\nmachinePool done since 09:10:00 finished 09:10:00\n" +
+				"nodes done since 09:10:00 finished 09:10:00: no node: the pool is scaled to zero, and the first pod that asks for one launches it",
+		},
+		{
+			name: "an instance that shuts down", management: ready + machinePool("gpu-a10g", "", 1, 1),
+			cluster: claim("wc1-gpu-a10g-abcde", `creationTimestamp: "2026-08-01T09:20:00Z", deletionTimestamp: "2026-08-01T09:40:00Z", finalizers: [karpenter.sh/termination]`,
+				`nodeName: ip-10-0-1-1, conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-08-01T09:22:00Z"}, {type: Drained, status: "True", lastTransitionTime: "2026-08-01T09:40:30Z"}, {type: InstanceTerminating, status: "True", lastTransitionTime: "2026-08-01T09:40:41Z"}]`) +
+				node("ip-10-0-1-1", "aws:///eu-central-1a/i-1", readyNode),
+			want: "scaling\nrelease done since 09:05:00 finished 09:05:00\nmachinePool done since 09:10:00 finished 09:10:00\n" +
+				"nodes inProgress since 09:40:00: 0 NodeClaim(s) launching, 0 ready, 1 terminating — ip-10-0-1-1 terminating since 2026-08-01T09:40:00Z (its instance shuts down since 2026-08-01T09:40:41Z and is no longer billed; the NodeClaim follows in about five minutes)",
+		},
+		{
+			name:       "a release that is deleted, source and Secret gone",
+			management: release("gpu-a10g", `  deletionTimestamp: "2026-08-01T10:00:00Z"` + "\n  finalizers: [finalizers.fluxcd.io]", "accelerator: nvidia-a10g", installed),
+			want: "removing\nrelease done since 09:05:00 finished 09:05:00\nmachinePool pending\nnodes pending\n" +
+				"HelmRelease org-acme/wc1-gpu-a10g terminating",
+		},
+		{
+			name: "a release whose source is gone", management: release("gpu-a10g", "", "accelerator: nvidia-a10g", installed),
+			want: "removing\nrelease done since 09:05:00 finished 09:05:00\nmachinePool pending\nnodes pending\nHelmRelease org-acme/wc1-gpu-a10g pending",
+		},
+		{
+			name: "a list that lags", management: ready + machinePool("gpu-a10g", ids, 2, 2),
+			want: "ready\nrelease done since 09:05:00 finished 09:05:00\nmachinePool done since 09:10:00 finished 09:10:00\n" +
+				"nodes done: 0 nodes on the cluster: the MachinePool still lists 2 gone (aws:///eu-central-1a/i-1, aws:///eu-central-1b/i-2), its list follows within minutes",
+		},
+		{
+			name: "a pool made by hand", management: machinePool("gpu-a10g", ids, 3, 2),
+			want: "scaling\nmachinePool done since 09:10:00 finished 09:10:00\nnodes inProgress since 09:10:00: 2 of 3 node(s) ready",
+		},
+		{
+			name: "an idle node, and one that is busy", management: ready + machinePool("gpu-a10g", ids, 2, 2),
+			cluster: claim("wc1-gpu-a10g-abcde", `creationTimestamp: "2026-08-01T09:20:00Z"`, `nodeName: ip-10-0-1-1, providerID: "aws:///eu-central-1a/i-1", lastPodEventTime: "2026-08-01T09:55:41Z", conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-08-01T09:22:00Z"}]`) +
+				claim("wc1-gpu-a10g-fghij", `creationTimestamp: "2026-08-01T09:20:00Z"`, `providerID: "aws:///eu-central-1c/i-3", conditions: [{type: Ready, status: "True", lastTransitionTime: "2026-08-01T09:23:00Z"}]`) +
+				node("ip-10-0-1-1", "aws:///eu-central-1a/i-1", readyNode) + node("ip-10-0-3-3", "aws:///eu-central-1c/i-3", readyNode) + `
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: qwen, namespace: model-serving}
+spec: {nodeName: ip-10-0-3-3, containers: [{name: main, resources: {limits: {nvidia.com/gpu: "1"}}}]}
+status: {phase: Running}
+`,
+			want: "ready\nrelease done since 09:05:00 finished 09:05:00\nmachinePool done since 09:10:00 finished 09:10:00\n" +
+				"nodes done since 09:23:00 finished 09:23:00: 2 node(s) ready (aws:///eu-central-1a/i-1, aws:///eu-central-1c/i-3), 1 idle since 2026-08-01T09:55:41Z (ip-10-0-1-1): delete_node_pool removes an idle node with the pool; " +
+				"the MachinePool still lists 1 gone (aws:///eu-central-1b/i-2), its list follows within minutes",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			answer := nodePools(t, poolFiles(test.management, test.cluster), nil)
+			if len(answer.NodePools) != 1 || len(answer.Notes) > 0 {
+				t.Fatalf("%+v", answer)
+			}
+			if diff := cmp.Diff(test.want, brief(answer.NodePools[0])); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPoolsOfACluster(t *testing.T) {
+	t.Parallel()
+	owner := "labels: {cluster.x-k8s.io/cluster-name: wc1}"
+	f := poolFiles(release("gpu-a10g", "", "accelerator: nvidia-a10g, sizes: [2xlarge, xlarge]", installed)+source("gpu-a10g")+
+		machinePool("gpu-a10g", ids, 2, 2)+machinePool("def00", "", 3, 2)+
+		strings.Replace(machinePool("def01", "", 1, 1), owner, "labels: {cluster.x-k8s.io/cluster-name: wc1, helm.toolkit.fluxcd.io/name: wc1, helm.toolkit.fluxcd.io/namespace: org-acme}", 1)+
+		release("gpu-new", "", "accelerator: nvidia-h100", "")+source("gpu-new"), "")
+	over := &wire{}
+	answer := nodePools(t, f, over)
+	type row struct {
+		name, version, accelerator, owner string
+		replicas, ready                   int
+		types, sizes                      []string
+	}
+	var got []row
+	for _, pool := range answer.NodePools {
+		line := row{name: pool.Name, version: pool.Version, accelerator: pool.Accelerator, replicas: *pool.Replicas, ready: *pool.ReadyReplicas, types: pool.InstanceTypes}
+		if pool.OwnerRelease != nil {
+			line.owner = pool.OwnerRelease.String()
+		}
+		for _, size := range pool.Sizes {
+			line.sizes = append(line.sizes, size.InstanceType)
+		}
+		got = append(got, line)
+	}
+	types := []string{"g5.2xlarge", "g5.xlarge"}
+	want := []row{
+		{name: "wc1-def00", version: "v1.31.4", replicas: 3, ready: 2, types: types},
+		{name: "wc1-def01", version: "v1.31.4", owner: "org-acme/wc1", replicas: 1, ready: 1, types: types},
+		{name: "wc1-gpu-a10g", version: "v1.31.4", accelerator: "nvidia-a10g", owner: "org-acme/wc1-gpu-a10g", replicas: 2, ready: 2, types: types, sizes: []string{"g5.xlarge", "g5.2xlarge"}},
+		{name: "wc1-gpu-new", accelerator: "nvidia-h100", owner: "org-acme/wc1-gpu-new", types: []string{}},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{})); diff != "" {
+		t.Error(diff)
+	}
+	if answer.ControlPlaneVersion != "v1.31.4" || answer.Backend.Registered == nil || *answer.Backend.Registered || answer.Backend.Error != "" {
+		t.Errorf("%+v", answer)
+	}
+	for _, line := range over.requested() {
+		if strings.Contains(line, "persistentvolume") || strings.Contains(line, "/jobs/") || strings.Contains(line, "agent-platform") && !strings.Contains(line, "configmaps") {
+			t.Errorf("asked for without need: %s", line)
+		}
+	}
+	seen := slices.Clone(over.requested())
+	slices.Sort(seen)
+	if twice := len(seen) - len(slices.Compact(slices.Clone(seen))); twice > 0 {
+		t.Errorf("%d requests were made twice: %v", twice, seen)
+	}
+}
+
+// A read that failed leaves out what it would have told, and says why.
+func TestPoolsThatCannotBeReadWhole(t *testing.T) {
+	t.Parallel()
+	f := func() files {
+		return poolFiles(release("gpu-a10g", "", "accelerator: nvidia-a10g", installed)+source("gpu-a10g")+machinePool("gpu-a10g", ids, 2, 2), "")
+	}
+	for _, test := range []struct {
+		name string
+		over *wire
+		want string
+	}{
+		{"releases", &wire{forbid: []string{"/helmreleases?"}}, "\n" +
+			"release : every HelmRelease in org-acme: reading: forbidden by the test\n" +
+			"machinePool done since 09:10:00 finished 09:10:00\n" +
+			"nodes done since 09:10:00 finished 09:10:00: 2 node(s) ready (aws:///eu-central-1a/i-1, aws:///eu-central-1b/i-2)"},
+		{"MachinePools", &wire{forbid: []string{"/machinepools?"}}, "\n" +
+			"release done since 09:05:00 finished 09:05:00\n" +
+			"machinePool : every MachinePool in org-acme: reading: forbidden by the test\n" +
+			"nodes : every MachinePool in org-acme: reading: forbidden by the test"},
+		{"the cluster", &wire{forbid: []string{"/nodes?", "/nodeclaims?"}}, "ready\n" +
+			"release done since 09:05:00 finished 09:05:00\n" +
+			"machinePool done since 09:10:00 finished 09:10:00\n" +
+			"nodes done since 09:10:00 finished 09:10:00: 2 node(s) ready (aws:///eu-central-1a/i-1, aws:///eu-central-1b/i-2); " +
+			"the pool's NodeClaims and Nodes could not be read: every NodeClaim on cluster org-acme/wc1: reading: forbidden by the test; every Node on cluster org-acme/wc1: reading: forbidden by the test"},
+		{"its kubeconfig", &wire{forbid: []string{"wc1-kubeconfig"}}, "ready\n" +
+			"release done since 09:05:00 finished 09:05:00\n" +
+			"machinePool done since 09:10:00 finished 09:10:00\n" +
+			"nodes done since 09:10:00 finished 09:10:00: 2 node(s) ready (aws:///eu-central-1a/i-1, aws:///eu-central-1b/i-2); " +
+			"the cluster's nodes could not be read: Secret org-acme/wc1-kubeconfig: reading: forbidden by the test"},
+		{"the infrastructure", &wire{forbid: []string{"karpentermachinepools"}}, "ready\n" +
+			"release done since 09:05:00 finished 09:05:00\n" +
+			"machinePool done since 09:10:00 finished 09:10:00\n" +
+			"nodes done: 0 nodes on the cluster: the MachinePool still lists 2 gone (their ids are not known), its list follows within minutes\n" +
+			"note: the instance types and provider ids are not known: KarpenterMachinePool org-acme/wc1-gpu-a10g: reading: forbidden by the test"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			answer := nodePools(t, f(), test.over)
+			if len(answer.NodePools) != 1 {
+				t.Fatalf("%+v", answer)
+			}
+			if diff := cmp.Diff(test.want, brief(answer.NodePools[0])); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	reader := f().reader(t, &wire{forbid: []string{"/helmreleases?", "/machinepools?"}})
+	if _, err := reader.NodePools(t.Context(), "", "wc1"); clustermanager.ReasonOf(err) != clustermanager.ReasonError {
+		t.Errorf("neither list can be read, and the error is %v", err)
+	}
+}
+
+// icePool is a pool pinned to one zone, or not, of three sizes of g6e.
+func icePool(zones string) string {
+	return strings.ReplaceAll(release("gpu-l40s", "", "accelerator: nvidia-l40s, sizes: [2xlarge, 4xlarge, 8xlarge]"+zones, installed)+
+		source("gpu-l40s")+machinePool("gpu-l40s", "", 0, 0), "gpu-a10g", "gpu-l40s")
+}
+
+func event(name, about, kind, reason, at, message string) string {
+	return fmt.Sprintf(`
+---
+apiVersion: v1
+kind: Event
+metadata: {name: %s, namespace: default, creationTimestamp: "2026-08-01T06:00:00Z"}
+involvedObject: {apiVersion: karpenter.sh/v1, kind: NodeClaim, name: %s}
+type: %s
+reason: %s
+lastTimestamp: "%s"
+message: "%s"
+`, name, about, kind, reason, at, message)
+}
+
+const ice = "NodeClaim wc1-gpu-l40s-5hpxb event: creating instance,  insufficient capacity, with fleet error(s), InsufficientInstanceCapacity: We currently do not have sufficient g6e.2xlarge capacity in the Availability Zone you requested (eu-central-1b). Our system will be working on provisioning additional capacity."
+
+// cacheClaim is the model cache's claim, bound in a zone, and the slice that mounts it.
+const cacheClaim = `
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: hf-cache, namespace: model-serving}
+spec: {volumeName: pvc-1234, resources: {requests: {storage: 100Gi}}}
+status: {phase: Bound}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pvc-1234}
+spec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [eu-central-1b]}]}]}}}
+`
+
+const cachedSlice = `
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: wc1-agent-platform, namespace: org-acme, labels: {app.kubernetes.io/managed-by: cluster-manager}}
+spec: {values: {modelServing: {cache: {enabled: true}}}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: wc1-agent-platform, namespace: org-acme}
+spec: {ref: {tag: 4.85.0}}
+`
+
+// The two messages are the reference wording, clause by clause.
+func TestALaunchThatWasRefusedEverywhere(t *testing.T) {
+	t.Parallel()
+	quoted := `Karpenter: "creating instance, insufficient capacity, with fleet error(s), InsufficientInstanceCapacity: We currently do not have sufficient g6e.2xlarge capacity in the Availability Zone you requested (eu-central-1b). Our system will be working on provisioning additional capacity."`
+	nine := "creating instance, insufficient capacity, with fleet error(s)"
+	for _, size := range []string{"2xlarge", "4xlarge", "8xlarge"} {
+		for _, zone := range []string{"a", "b", "c"} {
+			nine += fmt.Sprintf(", InsufficientInstanceCapacity: We currently do not have sufficient g6e.%[1]s capacity in the Availability Zone you requested (eu-central-1%[2]s). You can currently get g6e.%[1]s capacity by not specifying an Availability Zone in your request or choosing eu-central-1a, eu-central-1c.", size, zone)
+		}
+	}
+	for _, test := range []struct{ name, zones, message, want string }{
+		{
+			"pinned to a zone", ", zones: [eu-central-1b]", ice,
+			"1 NodeClaim could not launch, the last (wc1-gpu-l40s-5hpxb) at 2026-08-01T09:14:47Z — " +
+				"InsufficientInstanceCapacity for every size of the pool (g6e.2xlarge, g6e.4xlarge, g6e.8xlarge) in eu-central-1b, the zone the pool is pinned to (InsufficientCapacityError); " +
+				quoted + "; it retries while a pod waits — the pool is pinned to eu-central-1b — the model cache claim model-serving/hf-cache (volume pvc-1234) lives in eu-central-1b and the pool's slice mounts it: " +
+				"re-run create_node_pool on the pool with zones naming one zone with capacity — not refused in this answer: eu-central-1a, eu-central-1c (the cluster's other node-subnet zones; capacity there is not promised) — " +
+				"with the cache on its slice then mounts that zone's model cache claim (the one Bound there, else hf-cache-<zone>, created there and kept; the weights downloaded once more), with cache false it serves from the node's local disk; " +
+				"wider sizes or another accelerator (a re-run of create_node_pool) give it more to choose from",
+		},
+		{
+			"not pinned", "", nine,
+			"1 NodeClaim could not launch, the last (wc1-gpu-l40s-5hpxb) at 2026-08-01T09:14:47Z — " +
+				"InsufficientInstanceCapacity for every size of the pool (g6e.2xlarge, g6e.4xlarge, g6e.8xlarge) in every zone the pool may use (eu-central-1a, eu-central-1b, eu-central-1c — the cluster's node-subnet zones; the pool has no pin) (InsufficientCapacityError); " +
+				"Karpenter: \"" + nine + "\"" + "; it retries while a pod waits — every zone the pool may use was refused in the same answer, so there is no zone to move to (zones on a re-run would only pin the pool to one of them); " +
+				"Karpenter retries every few minutes (its unavailable-offering cache is three minutes) and the pool launches its node on its own once the family has capacity again; " +
+				"wider sizes or another accelerator (a re-run of create_node_pool) give it more to choose from",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			over := &wire{}
+			answer := nodePools(t, poolFiles(icePool(test.zones)+cachedSlice, cacheClaim+
+				event("a", "wc1-gpu-l40s-5hpxb", "Warning", "InsufficientCapacityError", "2026-08-01T09:14:47Z", test.message)), over)
+			pool := answer.NodePools[0]
+			nodes := pool.Steps[2]
+			if diff := cmp.Diff(test.want, nodes.Message); diff != "" {
+				t.Errorf("%s\n%s", diff, nodes.Message)
+			}
+			if pool.Phase != clustermanager.PhaseScaling || nodes.State != clustermanager.StepInProgress || nodes.Since.Format("15:04:05") != "09:14:47" {
+				t.Errorf("%+v", pool)
+			}
+			claimsRead := slices.ContainsFunc(over.requested(), func(line string) bool { return strings.Contains(line, "persistentvolumeclaims") })
+			if claimsRead != (test.zones != "") {
+				t.Errorf("the claims were read: %v", claimsRead)
+			}
+		})
+	}
+}
+
+func TestWhichLaunchFailuresCount(t *testing.T) {
+	t.Parallel()
+	events := event("own-1", "wc1-gpu-l40s-aaaaa", "Warning", "InsufficientCapacityError", "2026-08-01T06:00:27Z", ice) +
+		event("own-2", "wc1-gpu-l40s-bbbbb", "Warning", "InsufficientCapacityError", "2026-08-01T06:03:37Z", ice) +
+		event("other-pool", "wc1-gpu-a10g-ccccc", "Warning", "InsufficientCapacityError", "2026-08-01T06:05:00Z", ice) +
+		event("longer-name", "wc1-gpu-l40s-b-ddddd", "Warning", "InsufficientCapacityError", "2026-08-01T06:05:00Z", ice) +
+		event("note", "wc1-gpu-l40s-eeeee", "Normal", "InsufficientCapacityError", "2026-08-01T06:05:00Z", ice) +
+		event("reason", "wc1-gpu-l40s-fffff", "Warning", "Disrupted", "2026-08-01T06:05:00Z", ice)
+	existing := func(name, created string) string {
+		return strings.ReplaceAll(claim(name, `creationTimestamp: "`+created+`"`, `conditions: [{type: Ready, status: "True", lastTransitionTime: "`+created+`"}]`), "gpu-a10g", "gpu-l40s")
+	}
+	for _, test := range []struct{ name, claims, want string }{
+		{"no later claim", "", "2 NodeClaims could not launch, the last (wc1-gpu-l40s-bbbbb) at 2026-08-01T06:03:37Z"},
+		{"a claim created later", existing("wc1-gpu-l40s-zzzzz", "2026-08-01T06:04:00Z"), "1 node(s) ready"},
+		{"the same claim", existing("wc1-gpu-l40s-bbbbb", "2026-08-01T06:04:00Z"), "1 NodeClaim could not launch, the last (wc1-gpu-l40s-bbbbb) at 2026-08-01T06:03:37Z"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			answer := nodePools(t, poolFiles(icePool(""), events+test.claims), nil)
+			if got := answer.NodePools[0].Steps[2].Message; !strings.HasPrefix(got, test.want) {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// A prewarm placeholder stands on the installation, so the pool is one of its own cluster.
+func TestAPrewarmedPool(t *testing.T) {
+	t.Parallel()
+	own := strings.NewReplacer("wc1", "gazelle", "org-acme", "org-giantswarm", "organization: acme", "organization: giantswarm")
+	management := own.Replace(poolCluster + release("gpu-a10g", "", "accelerator: nvidia-a10g, prewarm: {enabled: true}", installed) + source("gpu-a10g") + machinePool("gpu-a10g", "", 0, 0) + `
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: wc1-gpu-a10g-prewarm, namespace: org-acme, creationTimestamp: "2026-08-01T06:00:00Z"}
+spec: {activeDeadlineSeconds: 900}
+status: {active: 1}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: wc1-gpu-a10g-prewarm-x
+  namespace: org-acme
+  labels: {app.kubernetes.io/name: gpu-node-pool, app.kubernetes.io/instance: wc1-gpu-a10g, giantswarm.io/machine-pool: wc1-gpu-a10g}
+spec: {nodeName: ip-10-0-1-1}
+status: {phase: Running, startTime: "2026-08-01T06:04:41Z"}
+`)
+	f := files{"cluster-manager.yaml": "installation: gazelle\n", "management/all.yaml": management + kubeSystem}
+	read, err := f.reader(t, nil).NodePools(t.Context(), "", "gazelle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := compose.NodePools(read).NodePools[0]
+	want := clustermanager.LifecycleStep{Name: "prewarm", State: clustermanager.StepInProgress, Message: "holding node ip-10-0-1-1"}
+	got := pool.Steps[3]
+	if pool.Phase != clustermanager.PhaseReady || got.Since == nil || got.Since.Format("15:04:05") != "06:04:41" {
+		t.Errorf("%+v", pool)
+	}
+	got.Since = nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What holds a node, and what does not.
+func TestHoldersOfANode(t *testing.T) {
+	t.Parallel()
+	pod := func(name, labels, spec, phase string) string {
+		return fmt.Sprintf("\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: model-serving%s}\nspec: {nodeName: ip-10-0-1-1, %s}\nstatus: {phase: %s}\n", name, labels, spec, phase)
+	}
+	gpu := func(kind, count string) string {
+		return "containers: [{name: main, resources: {" + kind + ": {nvidia.com/gpu: " + count + "}}}]"
+	}
+	const plain = "containers: [{name: main}]"
+	cluster := claim("wc1-gpu-a10g-abcde", `creationTimestamp: "2026-08-01T09:20:00Z"`, `nodeName: ip-10-0-1-1, conditions: [{type: Ready, status: "True"}]`) +
+		node("ip-10-0-1-1", "aws:///eu-central-1a/i-1", readyNode) +
+		pod("a-limit", "", gpu("limits", "1"), "Running") + pod("b-text", "", gpu("limits", `"2"`), "Pending") +
+		pod("c-request", "", gpu("requests", "1"), "Running") +
+		pod("d-init", "", "initContainers: [{name: init, resources: {limits: {nvidia.com/gpu: 1}}}], "+plain, "Running") +
+		pod("e-predictor", ", labels: {serving.kserve.io/inferenceservice: qwen}", plain, "Running") +
+		pod("f-llm", ", labels: {app.kubernetes.io/part-of: llminferenceservice, app.kubernetes.io/name: qwen}", plain, "Running") +
+		pod("g-daemon", ", ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: u}]", gpu("limits", "1"), "Running") +
+		pod("h-succeeded", "", gpu("limits", "1"), "Succeeded") + pod("i-failed", "", gpu("limits", "1"), "Failed") +
+		pod("j-preemptible", "", "priority: -1000, "+gpu("limits", "1"), "Running") + pod("k-plain", "", plain, "Running") +
+		strings.Replace(pod("l-elsewhere", "", gpu("limits", "1"), "Running"), "ip-10-0-1-1", "ip-10-0-2-2", 1)
+	f := poolFiles(release("gpu-a10g", "", "accelerator: nvidia-a10g", installed)+source("gpu-a10g")+machinePool("gpu-a10g", "", 1, 1), cluster)
+	read, err := f.reader(t, nil).NodePools(t.Context(), "", "wc1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"model-serving/a-limit (1 GPU)", "model-serving/b-text (2 GPUs)", "model-serving/c-request (1 GPU)", "model-serving/d-init (1 GPU)",
+		"model-serving/e-predictor (KServe predictor)", "model-serving/f-llm (KServe predictor)",
+	}
+	if diff := cmp.Diff(want, compose.Holders(read.Pools[0].Nodes.Or(nil)[0])); diff != "" {
+		t.Error(diff)
+	}
+}
