@@ -37,6 +37,8 @@ type InstanceSize struct {
 	MemoryGiB    int `json:"memoryGiB"`
 	GPUs         int `json:"gpus"`
 	GPUMemoryGiB int `json:"gpuMemoryGiB"`
+	// ComputeCapability is NVIDIA's figure for the GPU, such as 8.9.
+	ComputeCapability string `json:"computeCapability,omitempty"`
 	// InstanceStoreDiskGB is one device, which is what a node gives its pods; InstanceStoreGB all of them.
 	InstanceStoreGB     int `json:"instanceStoreGB"`
 	InstanceStoreDisks  int `json:"instanceStoreDisks"`

@@ -60,6 +60,7 @@ func New(options Options) (*Tools, error) {
 	for _, declare := range []func() (Tool, error){
 		tools.getInfo,
 		tools.listClusters,
+		tools.listNodePools,
 		tools.createNodePool,
 		tools.enableModelServing,
 		tools.disableModelServing,
@@ -81,6 +82,7 @@ func (t *Tools) List() []Tool { return slices.Clone(t.list) }
 const instructions = `cluster-manager writes Kubernetes clusters' GPU node pools and model serving, as the person who calls.
 get_info: version, modes and tools, and what this build leaves out.
 list_clusters: the clusters, what runs GPU nodes and serves models on each and how far, and the repository that owns each.
+list_node_pools: the pools of a cluster, their phase, why a node does not come, which nodes are idle.
 create_node_pool: adds or updates a GPU node pool of a cluster, with GPU operator and model serving where they are missing. mode commit opens one pull request in the Git repository that owns the cluster; dryRun shows every file and what Flux will build. mode apply writes to the installation; dryRun shows what would change. A re-run is safe: nothing to change pushes and writes nothing, and one that was cut short goes on.
 enable_model_serving, disable_model_serving: model serving of a cluster on and off, with or without a GPU pool.
 Every call runs with the caller's own rights. A refusal says why and what to do instead.`

@@ -185,7 +185,7 @@ func TestLifecycleOfAPool(t *testing.T) {
 		{
 			name: "scaled to zero", management: ready + machinePool("gpu-a10g", "", 0, 0),
 			want: "ready\nrelease done since 09:05:00 finished 09:05:00\nmachinePool done since 09:10:00 finished 09:10:00\n" +
-				"nodes done since 09:10:00 finished 09:10:00: no node: the pool is scaled to zero, and the first pod that asks for one launches it",
+				"nodes done since 09:10:00 finished 09:10:00: no node: the pool is scaled to zero until a pod asks for one",
 		},
 		{
 			name: "an instance that shuts down", management: ready + machinePool("gpu-a10g", "", 1, 1),
@@ -197,7 +197,7 @@ func TestLifecycleOfAPool(t *testing.T) {
 		},
 		{
 			name:       "a release that is deleted, source and Secret gone",
-			management: release("gpu-a10g", `  deletionTimestamp: "2026-08-01T10:00:00Z"` + "\n  finalizers: [finalizers.fluxcd.io]", "accelerator: nvidia-a10g", installed),
+			management: release("gpu-a10g", `  deletionTimestamp: "2026-08-01T10:00:00Z"`+"\n  finalizers: [finalizers.fluxcd.io]", "accelerator: nvidia-a10g", installed),
 			want: "removing\nrelease done since 09:05:00 finished 09:05:00\nmachinePool pending\nnodes pending\n" +
 				"HelmRelease org-acme/wc1-gpu-a10g terminating",
 		},

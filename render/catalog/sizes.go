@@ -41,6 +41,7 @@ func instanceSize(family Accelerator, size Size, region clustermanager.Reading[s
 		MemoryGiB:           size.MemoryGiB,
 		GPUs:                size.GPUs,
 		GPUMemoryGiB:        family.GPUMemoryGiB,
+		ComputeCapability:   family.ComputeCapability,
 		InstanceStoreGB:     size.StoreDisks * size.StoreDiskGB,
 		InstanceStoreDisks:  size.StoreDisks,
 		InstanceStoreDiskGB: size.StoreDiskGB,

@@ -315,7 +315,7 @@ func (l *lifecycle) nodesWait() clustermanager.LifecycleStep {
 func (l *lifecycle) scaledToZero() clustermanager.LifecycleStep {
 	return clustermanager.LifecycleStep{
 		State: clustermanager.StepDone, Since: l.machinePoolSince(), FinishedAt: l.machinePoolSince(),
-		Message: "no node: the pool is scaled to zero, and the first pod that asks for one launches it",
+		Message: "no node: the pool is scaled to zero until a pod asks for one",
 	}
 }
 
