@@ -21,7 +21,7 @@ func (r *Reader) operands(ctx context.Context, cluster clustermanager.Cluster) c
 		for _, object := range sortedByName(objects) {
 			operands = append(operands, clustermanager.Operand{
 				Name: object.GetName(), Namespace: object.GetNamespace(),
-				Desired: numberAt(object.Object, "status", "desiredNumberScheduled"), Ready: numberAt(object.Object, "status", "numberReady"),
+				Desired: int(numberAt(object.Object, "status", "desiredNumberScheduled")), Ready: int(numberAt(object.Object, "status", "numberReady")),
 			})
 		}
 		return operands
@@ -65,10 +65,4 @@ func sortedByName(objects []unstructured.Unstructured) []unstructured.Unstructur
 	return slices.SortedFunc(slices.Values(objects), func(a, b unstructured.Unstructured) int {
 		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
 	})
-}
-
-// numberAt is the whole number at a path of an object; 0 when there is none.
-func numberAt(object map[string]any, path ...string) int {
-	value, _, _ := unstructured.NestedInt64(object, path...)
-	return int(value)
 }

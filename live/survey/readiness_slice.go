@@ -84,7 +84,7 @@ func (f servingFacts) controllerStates() clustermanager.Reading[[]clustermanager
 			}
 			states = append(states, clustermanager.Controller{
 				Name: object.GetName(), Namespace: object.GetNamespace(),
-				Available: numberAt(object.Object, "status", "readyReplicas"), Replicas: int(replicas),
+				Available: int(numberAt(object.Object, "status", "readyReplicas")), Replicas: int(replicas),
 			})
 		}
 		return states

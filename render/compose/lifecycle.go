@@ -55,7 +55,7 @@ type lifecycle struct {
 	// release and machinePool are nil when there is none, or when it could not be read.
 	release     *clustermanager.PoolReleaseFacts
 	machinePool *clustermanager.MachinePoolFacts
-	removal     removal
+	departure   departure
 	failures    []clustermanager.LaunchFailure
 	states      []nodeState
 	counts      claimCounts
@@ -64,7 +64,7 @@ type lifecycle struct {
 func newLifecycle(survey clustermanager.NodePoolsSurvey, pool clustermanager.NodePoolFacts) *lifecycle {
 	return &lifecycle{
 		survey: survey, pool: pool, release: pool.Release.Or(nil), machinePool: pool.MachinePool.Or(nil),
-		removal: removalOf(survey, pool), failures: pool.LaunchFailures(),
+		departure: departureOf(survey, pool), failures: pool.LaunchFailures(),
 		states: nodeStates(pool), counts: countClaims(pool),
 	}
 }
@@ -74,7 +74,7 @@ func (l *lifecycle) status() clustermanager.NodePoolStatus {
 		Name: l.pool.Name, Namespace: l.survey.Cluster.Namespace,
 		ControlPlaneVersion: l.survey.ControlPlaneVersion.Or(""), OwnerRelease: l.pool.Owner,
 		InstanceTypes: append([]string{}, l.pool.Machines.Or(clustermanager.MachineFacts{}).InstanceTypes...),
-		Deleting:      l.removal.removing, Pending: l.removal.pending, Notes: l.removal.notes,
+		Deleting:      l.departure.removing, Pending: l.departure.pending, Notes: l.departure.notes,
 	}
 	if l.pool.MachinePool.Err() == nil {
 		machinePool := clustermanager.MachinePoolFacts{}
@@ -179,7 +179,7 @@ func (l *lifecycle) machinePoolSince() *time.Time {
 
 // phase is told from the steps but the prewarm one; "" where a step that decides it could not be read.
 func (l *lifecycle) phase(steps []clustermanager.LifecycleStep) clustermanager.Phase {
-	if l.removal.removing {
+	if l.departure.removing {
 		return clustermanager.PhaseRemoving
 	}
 	deciding := slices.DeleteFunc(slices.Clone(steps), func(step clustermanager.LifecycleStep) bool { return step.Name == clustermanager.StepPrewarm })
@@ -218,5 +218,5 @@ func stamp(moment time.Time) string { return moment.UTC().Format(time.RFC3339) }
 
 // regionOf is the cluster's region, for prices.
 func regionOf(reading clustermanager.Reading[clustermanager.Network]) clustermanager.Reading[string] {
-	return (&decision{survey: clustermanager.Survey{Network: reading}}).region()
+	return (&base{survey: clustermanager.Survey{Network: reading}}).region()
 }

@@ -34,8 +34,8 @@ func condition(of, status string, more ...string) clustermanager.Condition {
 	return made
 }
 
-// gpuPool is an installed pool of ours with a ready MachinePool of so many replicas and an empty cluster.
-func gpuPool(replicas int, changes ...func(*clustermanager.NodePoolFacts)) clustermanager.NodePoolFacts {
+// poolOf is an installed pool of ours with a ready MachinePool of so many replicas and an empty cluster.
+func poolOf(replicas int, changes ...func(*clustermanager.NodePoolFacts)) clustermanager.NodePoolFacts {
 	facts := clustermanager.NodePoolFacts{
 		Name: "wc1-gpu",
 		Release: clustermanager.Known(&clustermanager.PoolReleaseFacts{
@@ -159,7 +159,7 @@ func TestReleaseAndMachinePoolSteps(t *testing.T) {
 		{"MachinePool not ready", machines(true, condition("Ready", "False", "Waiting", "for nodes")), 1, "inProgress since 09:05:00: Waiting: for nodes", "creating"},
 		{"nothing said", machines(false), 1, "inProgress since 09:01:00: the MachinePool is not ready", "creating"},
 	} {
-		pool := lifecycleOf(gpuPool(0, test.change))
+		pool := lifecycleOf(poolOf(0, test.change))
 		if got := stepText(pool.Steps[test.step]); got != test.want || pool.Phase != test.phase {
 			t.Errorf("%s: %s (%s), want %s (%s)", test.name, got, pool.Phase, test.want, test.phase)
 		}
@@ -185,24 +185,24 @@ func TestNodesStep(t *testing.T) {
 		phase   clustermanager.Phase
 		element int
 	}{
-		{"2, launching", gpuPool(0, withClaims(launching)), "inProgress since 09:30:00: 1 NodeClaim(s) launching, 0 ready, 0 terminating", "scaling", 2},
-		{"2, the latest of all", gpuPool(1, withClaims(readyClaim("wc1-gpu-ccccc", "ip-3", ""), launching, terminating())), "inProgress since 09:40:00: 1 NodeClaim(s) launching, 1 ready, 1 terminating — ip-1 terminating since 2026-08-01T09:40:00Z (Karpenter drains the node and terminates its instance; the NodeClaim goes once the instance is terminated, minutes later)", "scaling", 2},
-		{"2, draining", gpuPool(1, withClaims(terminating(condition("Drained", "Unknown", "", "3 pods  left")))), "inProgress since 09:40:00: 0 NodeClaim(s) launching, 0 ready, 1 terminating — ip-1 terminating since 2026-08-01T09:40:00Z (draining: 3 pods left)", "scaling", 2},
-		{"2, drained", gpuPool(1, withClaims(terminating(condition("Drained", "True")))), "inProgress since 09:40:00: 0 NodeClaim(s) launching, 0 ready, 1 terminating — ip-1 terminating since 2026-08-01T09:40:00Z (drained since 2026-08-01T09:05:00Z, its volumes detach)", "scaling", 2},
-		{"3, nodes of a pool that goes", gpuPool(1, removed, withClaims(readyClaim("wc1-gpu-bbbbb", "ip-1", "aws:///a/i-1"))), "inProgress: 1 node(s) still ready (ip-1): they go with the release", "removing", 2},
-		{"4, a list that lags", gpuPool(2, removed), "done: " + gone, "removing", 2},
-		{"4, its ids unknown", gpuPool(2, removed, noIDs), "done: 0 nodes on the cluster: the MachinePool still lists 2 gone (their ids are not known), its list follows within minutes", "removing", 2},
-		{"5, nothing left", gpuPool(0, removed), "done: 0 nodes on the cluster", "removing", 2},
-		{"6, a list that lags behind", gpuPool(2), "done: " + gone, "ready", 2},
-		{"7, ready", gpuPool(1, withClaims(readyClaim("wc1-gpu-bbbbb", "ip-1", "aws:///a/i-1")), withNodes(busyNode("ip-1", "aws:///a/i-1"))),
+		{"2, launching", poolOf(0, withClaims(launching)), "inProgress since 09:30:00: 1 NodeClaim(s) launching, 0 ready, 0 terminating", "scaling", 2},
+		{"2, the latest of all", poolOf(1, withClaims(readyClaim("wc1-gpu-ccccc", "ip-3", ""), launching, terminating())), "inProgress since 09:40:00: 1 NodeClaim(s) launching, 1 ready, 1 terminating — ip-1 terminating since 2026-08-01T09:40:00Z (Karpenter drains the node and terminates its instance; the NodeClaim goes once the instance is terminated, minutes later)", "scaling", 2},
+		{"2, draining", poolOf(1, withClaims(terminating(condition("Drained", "Unknown", "", "3 pods  left")))), "inProgress since 09:40:00: 0 NodeClaim(s) launching, 0 ready, 1 terminating — ip-1 terminating since 2026-08-01T09:40:00Z (draining: 3 pods left)", "scaling", 2},
+		{"2, drained", poolOf(1, withClaims(terminating(condition("Drained", "True")))), "inProgress since 09:40:00: 0 NodeClaim(s) launching, 0 ready, 1 terminating — ip-1 terminating since 2026-08-01T09:40:00Z (drained since 2026-08-01T09:05:00Z, its volumes detach)", "scaling", 2},
+		{"3, nodes of a pool that goes", poolOf(1, removed, withClaims(readyClaim("wc1-gpu-bbbbb", "ip-1", "aws:///a/i-1"))), "inProgress: 1 node(s) still ready (ip-1): they go with the release", "removing", 2},
+		{"4, a list that lags", poolOf(2, removed), "done: " + gone, "removing", 2},
+		{"4, its ids unknown", poolOf(2, removed, noIDs), "done: 0 nodes on the cluster: the MachinePool still lists 2 gone (their ids are not known), its list follows within minutes", "removing", 2},
+		{"5, nothing left", poolOf(0, removed), "done: 0 nodes on the cluster", "removing", 2},
+		{"6, a list that lags behind", poolOf(2), "done: " + gone, "ready", 2},
+		{"7, ready", poolOf(1, withClaims(readyClaim("wc1-gpu-bbbbb", "ip-1", "aws:///a/i-1")), withNodes(busyNode("ip-1", "aws:///a/i-1"))),
 			"done since 09:22:00 finished 09:22:00: 1 node(s) ready (aws:///a/i-1); the MachinePool still lists 1 gone (aws:///b/i-2), its list follows within minutes", "ready", 2},
-		{"7, a Node without a claim", gpuPool(1, withNodes(busyNode("ip-9", "aws:///b/i-2"))), "done: 1 node(s) ready (aws:///b/i-2); the MachinePool still lists 1 gone (aws:///a/i-1), its list follows within minutes", "ready", 2},
-		{"8, a pool made by hand", gpuPool(3, byHand, withMachinePool(func(machinePool *clustermanager.MachinePoolFacts) { machinePool.ReadyReplicas = 2 })), "inProgress since 09:10:00: 2 of 3 node(s) ready", "scaling", 1},
-		{"8, a cluster that cannot be read", gpuPool(2, unreadable, withMachinePool(func(machinePool *clustermanager.MachinePoolFacts) { machinePool.ReadyReplicas = 1 })), "inProgress since 09:10:00: 1 of 2 node(s) ready; the cluster's nodes could not be read: no way in", "scaling", 2},
-		{"9, a MachinePool that waits", gpuPool(0, withMachinePool(func(machinePool *clustermanager.MachinePoolFacts) { machinePool.Conditions = nil })), "pending", "creating", 2},
-		{"10, none", gpuPool(0, byHand), "done since 09:10:00 finished 09:10:00: no node: the pool is scaled to zero until a pod asks for one", "ready", 1},
-		{"11, its own count", gpuPool(2, byHand), "done since 09:10:00 finished 09:10:00: 2 node(s) ready (aws:///a/i-1, aws:///b/i-2)", "ready", 1},
-		{"half of the cluster read", gpuPool(2, func(facts *clustermanager.NodePoolFacts) {
+		{"7, a Node without a claim", poolOf(1, withNodes(busyNode("ip-9", "aws:///b/i-2"))), "done: 1 node(s) ready (aws:///b/i-2); the MachinePool still lists 1 gone (aws:///a/i-1), its list follows within minutes", "ready", 2},
+		{"8, a pool made by hand", poolOf(3, byHand, withMachinePool(func(machinePool *clustermanager.MachinePoolFacts) { machinePool.ReadyReplicas = 2 })), "inProgress since 09:10:00: 2 of 3 node(s) ready", "scaling", 1},
+		{"8, a cluster that cannot be read", poolOf(2, unreadable, withMachinePool(func(machinePool *clustermanager.MachinePoolFacts) { machinePool.ReadyReplicas = 1 })), "inProgress since 09:10:00: 1 of 2 node(s) ready; the cluster's nodes could not be read: no way in", "scaling", 2},
+		{"9, a MachinePool that waits", poolOf(0, withMachinePool(func(machinePool *clustermanager.MachinePoolFacts) { machinePool.Conditions = nil })), "pending", "creating", 2},
+		{"10, none", poolOf(0, byHand), "done since 09:10:00 finished 09:10:00: no node: the pool is scaled to zero until a pod asks for one", "ready", 1},
+		{"11, its own count", poolOf(2, byHand), "done since 09:10:00 finished 09:10:00: 2 node(s) ready (aws:///a/i-1, aws:///b/i-2)", "ready", 1},
+		{"half of the cluster read", poolOf(2, func(facts *clustermanager.NodePoolFacts) {
 			facts.Nodes = clustermanager.Unknown[[]clustermanager.PoolNode]("no way in")
 		}), "done since 09:10:00 finished 09:10:00: 2 node(s) ready (aws:///a/i-1, aws:///b/i-2); the pool's Nodes could not be read: no way in", "ready", 2},
 	} {
@@ -233,21 +233,21 @@ func TestNodeStates(t *testing.T) {
 		pool clustermanager.NodePoolFacts
 		want string
 	}{
-		{"terminating", gpuPool(1, withClaims(going), withNodes(busyNode("ip-1", ""))), "ip-1"},
-		{"launching", gpuPool(1, withClaims(clustermanager.NodeClaim{Name: "wc1-gpu-aaaaa", ProviderID: "aws:///a/i-1"})), "wc1-gpu-aaaaa is a NodeClaim still launching"},
-		{"its Node unreadable", gpuPool(1, withClaims(unready), func(facts *clustermanager.NodePoolFacts) {
+		{"terminating", poolOf(1, withClaims(going), withNodes(busyNode("ip-1", ""))), "ip-1"},
+		{"launching", poolOf(1, withClaims(clustermanager.NodeClaim{Name: "wc1-gpu-aaaaa", ProviderID: "aws:///a/i-1"})), "wc1-gpu-aaaaa is a NodeClaim still launching"},
+		{"its Node unreadable", poolOf(1, withClaims(unready), func(facts *clustermanager.NodePoolFacts) {
 			facts.Nodes = clustermanager.Unknown[[]clustermanager.PoolNode]("forbidden")
 		}), "ip-1 may hold anything: its Node could not be read: forbidden"},
-		{"pods unreadable", gpuPool(1, withClaims(unready), withNodes(hidden)), "ip-1 may hold anything: its pods could not be read: forbidden"},
-		{"holders", gpuPool(1, withClaims(unready), withNodes(busyNode("ip-1", ""))), "ip-1 runs model-serving/qwen (1 GPU)"},
-		{"paired by instance", gpuPool(1, withClaims(clustermanager.NodeClaim{Name: "wc1-gpu-aaaaa", ProviderID: "aws:///a/i-1"}), withNodes(busyNode("ip-1", "aws:///a/i-1"))), "ip-1 runs model-serving/qwen (1 GPU)"},
-		{"no claim", gpuPool(1, withNodes(emptyNode("ip-1", ""))), "ip-1 has no NodeClaim by which it could be removed"},
-		{"claims unreadable", gpuPool(1, withNodes(emptyNode("ip-1", "")), func(facts *clustermanager.NodePoolFacts) {
+		{"pods unreadable", poolOf(1, withClaims(unready), withNodes(hidden)), "ip-1 may hold anything: its pods could not be read: forbidden"},
+		{"holders", poolOf(1, withClaims(unready), withNodes(busyNode("ip-1", ""))), "ip-1 runs model-serving/qwen (1 GPU)"},
+		{"paired by instance", poolOf(1, withClaims(clustermanager.NodeClaim{Name: "wc1-gpu-aaaaa", ProviderID: "aws:///a/i-1"}), withNodes(busyNode("ip-1", "aws:///a/i-1"))), "ip-1 runs model-serving/qwen (1 GPU)"},
+		{"no claim", poolOf(1, withNodes(emptyNode("ip-1", ""))), "ip-1 has no NodeClaim by which it could be removed"},
+		{"claims unreadable", poolOf(1, withNodes(emptyNode("ip-1", "")), func(facts *clustermanager.NodePoolFacts) {
 			facts.Claims = clustermanager.Unknown[[]clustermanager.NodeClaim]("forbidden")
 		}), "ip-1 has a NodeClaim that could not be read: forbidden"},
-		{"idle since its last pod", gpuPool(1, withClaims(lastPod), withNodes(emptyNode("ip-1", ""))), "ip-1 idle since 09:55:00"},
-		{"idle since its claim was ready", gpuPool(1, withClaims(readyClaim("wc1-gpu-aaaaa", "ip-1", "")), withNodes(emptyNode("ip-1", ""))), "ip-1 idle since 09:22:00"},
-		{"idle since it was made", gpuPool(1, withClaims(unready), withNodes(emptyNode("ip-1", ""))), "ip-1 idle since 09:21:00"},
+		{"idle since its last pod", poolOf(1, withClaims(lastPod), withNodes(emptyNode("ip-1", ""))), "ip-1 idle since 09:55:00"},
+		{"idle since its claim was ready", poolOf(1, withClaims(readyClaim("wc1-gpu-aaaaa", "ip-1", "")), withNodes(emptyNode("ip-1", ""))), "ip-1 idle since 09:22:00"},
+		{"idle since it was made", poolOf(1, withClaims(unready), withNodes(emptyNode("ip-1", ""))), "ip-1 idle since 09:21:00"},
 	} {
 		var got []string
 		for _, state := range nodeStates(test.pool) {

@@ -145,7 +145,7 @@ func (l *lifecycle) nodesStep(machinePool clustermanager.LifecycleStep) clusterm
 }
 
 // leaving says that the pool is being removed and its cluster can be read.
-func (l *lifecycle) leaving() bool { return l.removal.removing && l.pool.Readable() }
+func (l *lifecycle) leaving() bool { return l.departure.removing && l.pool.Readable() }
 
 // knownEmpty says that the cluster has neither NodeClaim nor Node of the pool.
 func (l *lifecycle) knownEmpty() bool {

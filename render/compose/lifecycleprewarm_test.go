@@ -8,7 +8,7 @@ import (
 
 // prewarmed is a pool of an own cluster with a placeholder.
 func prewarmed(facts clustermanager.PrewarmFacts, changes ...func(*clustermanager.NodePoolFacts)) clustermanager.NodePoolFacts {
-	pool := gpuPool(0, withRelease(func(release *clustermanager.PoolReleaseFacts) { release.Prewarm = true }))
+	pool := poolOf(0, withRelease(func(release *clustermanager.PoolReleaseFacts) { release.Prewarm = true }))
 	pool.Prewarm = clustermanager.Known(facts)
 	for _, change := range changes {
 		change(&pool)

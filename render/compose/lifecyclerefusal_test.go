@@ -37,31 +37,31 @@ func TestLaunchRefusals(t *testing.T) {
 		want []string
 		not  []string
 	}{
-		{"Launched first", gpuPool(0, withClaims(clustermanager.NodeClaim{Name: "wc1-gpu-aaaaa", Conditions: []clustermanager.Condition{
+		{"Launched first", poolOf(0, withClaims(clustermanager.NodeClaim{Name: "wc1-gpu-aaaaa", Conditions: []clustermanager.Condition{
 			condition("Registered", "False", "Later"), condition("Launched", "False", "LaunchFailed", "no  subnet"),
 		}})), []string{`1 NodeClaim could not launch, the last (wc1-gpu-aaaaa) at 2026-08-01T09:05:00Z — LaunchFailed; Karpenter: "no subnet"` + retries}, []string{"wider", "(LaunchFailed)"}},
-		{"Registered", gpuPool(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Registered", "NodeNotFound"))), []string{"— NodeNotFound" + retries}, []string{"Karpenter:"}},
-		{"a node class", gpuPool(0, events(clustermanager.LaunchEvent{Claim: "wc1-gpu-aaaaa", Time: clock("06:00:00"), Reason: "NodeClassNotReady", Message: "not ready"})), []string{"— NodeClassNotReady; Karpenter"}, []string{"wider"}},
-		{"no parsed code", gpuPool(0, events(event("wc1-gpu-aaaaa", "06:00:00", "all offerings unavailable"))), []string{`— InsufficientCapacityError; Karpenter: "all offerings unavailable"` + retries + " — wider sizes"}, []string{"every size"}},
-		{"another reason", gpuPool(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Launched", "LaunchFailed", short("g6.xlarge", "a")+" "+short("g6.xlarge", "a")+" "+short("g6.2xlarge", "b")))),
+		{"Registered", poolOf(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Registered", "NodeNotFound"))), []string{"— NodeNotFound" + retries}, []string{"Karpenter:"}},
+		{"a node class", poolOf(0, events(clustermanager.LaunchEvent{Claim: "wc1-gpu-aaaaa", Time: clock("06:00:00"), Reason: "NodeClassNotReady", Message: "not ready"})), []string{"— NodeClassNotReady; Karpenter"}, []string{"wider"}},
+		{"no parsed code", poolOf(0, events(event("wc1-gpu-aaaaa", "06:00:00", "all offerings unavailable"))), []string{`— InsufficientCapacityError; Karpenter: "all offerings unavailable"` + retries + " — wider sizes"}, []string{"every size"}},
+		{"another reason", poolOf(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Launched", "LaunchFailed", short("g6.xlarge", "a")+" "+short("g6.xlarge", "a")+" "+short("g6.2xlarge", "b")))),
 			[]string{"— InsufficientInstanceCapacity for g6.xlarge, g6.2xlarge in a, b (LaunchFailed);", retries + " — wider sizes"}, []string{"every", "no zone to move to"}},
-		{"two pinned zones", gpuPool(0, pinned("a", "b"), cached(), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))),
+		{"two pinned zones", poolOf(0, pinned("a", "b"), cached(), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))),
 			[]string{"(g6.xlarge, g6.2xlarge, g6.4xlarge) in a, b, the zones the pool is pinned to (", "the pool is pinned to a, b: re-run create_node_pool on the pool with zones naming one zone with capacity — not refused in this answer: c ("}, []string{"lives in"}},
-		{"every zone of the cluster pinned", gpuPool(0, pinned("a", "b", "c"), cached(), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))),
+		{"every zone of the cluster pinned", poolOf(0, pinned("a", "b", "c"), cached(), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))),
 			[]string{"the pool is pinned to a, b, c: every zone the pool may use was refused"}, []string{"not refused"}},
-		{"a claim that is not mounted", gpuPool(0, pinned("a"), cached(clustermanager.CacheClaim{Namespace: "s", Name: "hf-cache", Phase: "Bound", Volume: "v", Zone: "a"}), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))),
+		{"a claim that is not mounted", poolOf(0, pinned("a"), cached(clustermanager.CacheClaim{Namespace: "s", Name: "hf-cache", Phase: "Bound", Volume: "v", Zone: "a"}), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))),
 			[]string{"the model cache claim s/hf-cache (volume v) lives in a: re-run"}, []string{"mounts it:"}},
-		{"a claim elsewhere", gpuPool(0, pinned("a"), cached(clustermanager.CacheClaim{Name: "hf-cache", Phase: "Bound", Volume: "v", Zone: "b"}), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))), nil, []string{"lives in"}},
-		{"claims unread", gpuPool(0, pinned("a"), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))), []string{"whether a model cache claim lives there is not known: not read"}, nil},
-		{"a hint outside", gpuPool(0, pinned("a"), cached(), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")+" You can currently get g6.xlarge capacity by not specifying an Availability Zone in your request or choosing c, a, b."))),
+		{"a claim elsewhere", poolOf(0, pinned("a"), cached(clustermanager.CacheClaim{Name: "hf-cache", Phase: "Bound", Volume: "v", Zone: "b"}), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))), nil, []string{"lives in"}},
+		{"claims unread", poolOf(0, pinned("a"), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))), []string{"whether a model cache claim lives there is not known: not read"}, nil},
+		{"a hint outside", poolOf(0, pinned("a"), cached(), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")+" You can currently get g6.xlarge capacity by not specifying an Availability Zone in your request or choosing c, a, b."))),
 			[]string{"; the provider names capacity in b, c; Karpenter"}, nil},
-		{"a hint inside", gpuPool(0, events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")+" or choosing b, c."))), nil, []string{"the provider names"}},
-		{"a pool made by hand", gpuPool(0, hand, events(event("wc1-gpu-aaaaa", "06:00:00", short("m5.xlarge", "a")))), []string{"for m5.xlarge in every zone the pool may use (a, b, c"}, []string{"every size"}},
-		{"others beside", gpuPool(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Launched", "LaunchFailed"), readyClaim("wc1-gpu-bbbbb", "", ""), clustermanager.NodeClaim{Name: "wc1-gpu-ccccc"})),
+		{"a hint inside", poolOf(0, events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")+" or choosing b, c."))), nil, []string{"the provider names"}},
+		{"a pool made by hand", poolOf(0, hand, events(event("wc1-gpu-aaaaa", "06:00:00", short("m5.xlarge", "a")))), []string{"for m5.xlarge in every zone the pool may use (a, b, c"}, []string{"every size"}},
+		{"others beside", poolOf(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Launched", "LaunchFailed"), readyClaim("wc1-gpu-bbbbb", "", ""), clustermanager.NodeClaim{Name: "wc1-gpu-ccccc"})),
 			nil, []string{"1 NodeClaim could"}},
-		{"others that were there before", gpuPool(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Launched", "LaunchFailed", "", "09:30:00"), readyClaim("wc1-gpu-bbbbb", "", ""))),
+		{"others that were there before", poolOf(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Launched", "LaunchFailed", "", "09:30:00"), readyClaim("wc1-gpu-bbbbb", "", ""))),
 			[]string{"1 NodeClaim could not launch", "; beside it 0 NodeClaim(s) launching, 1 ready, 0 terminating"}, nil},
-		{"event and condition of one claim", gpuPool(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Launched", "LaunchFailed")), events(event("wc1-gpu-aaaaa", "06:00:00", "x"))), []string{"1 NodeClaim could not launch"}, nil},
+		{"event and condition of one claim", poolOf(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Launched", "LaunchFailed")), events(event("wc1-gpu-aaaaa", "06:00:00", "x"))), []string{"1 NodeClaim could not launch"}, nil},
 	} {
 		step := lifecycleOf(test.pool).Steps
 		message := ""
@@ -85,7 +85,7 @@ func TestLaunchRefusals(t *testing.T) {
 
 func TestARefusalOfAClusterWhoseZonesAreNotKnown(t *testing.T) {
 	t.Parallel()
-	pool := gpuPool(0, func(facts *clustermanager.NodePoolFacts) {
+	pool := poolOf(0, func(facts *clustermanager.NodePoolFacts) {
 		facts.Events = clustermanager.Known([]clustermanager.LaunchEvent{{
 			Claim: "wc1-gpu-aaaaa", Time: clock("06:00:00"), Reason: insufficientCapacity,
 			Message: "InsufficientInstanceCapacity: We currently do not have sufficient g6.xlarge capacity in the Availability Zone you requested (a)",

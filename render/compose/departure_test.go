@@ -20,7 +20,7 @@ func TestWhenAPoolIsBeingRemoved(t *testing.T) {
 	}
 	none := clustermanager.Known[*clustermanager.LiveObject](nil)
 	foreign := withRelease(func(release *clustermanager.PoolReleaseFacts) { release.Owned = false })
-	other := gpuPool(0, withRelease(func(release *clustermanager.PoolReleaseFacts) { release.Name, release.Pool = "wc1-other", "other" }))
+	other := poolOf(0, withRelease(func(release *clustermanager.PoolReleaseFacts) { release.Name, release.Pool = "wc1-other", "other" }))
 	other.Name = "wc1-other"
 	slice := clustermanager.Slice{Owned: true, Values: clustermanager.NewValues(map[string]any{"components": map[string]any{"modelServing": map[string]any{"enabled": true}, "kagent": map[string]any{"enabled": false}}})}
 	kept := slice
@@ -72,7 +72,7 @@ func TestWhenAPoolIsBeingRemoved(t *testing.T) {
 				{ConfigMap: clustermanager.NamespacedName{Namespace: "agent-platform", Name: "model-backend-kserve"}, Cluster: "gazelle", Owned: true},
 				{ConfigMap: clustermanager.NamespacedName{Namespace: "agent-platform", Name: "model-backend-kserve-wc1"}, Cluster: "wc1", Owned: true},
 			}),
-			Pools: append([]clustermanager.NodePoolFacts{gpuPool(0, test.change)}, test.others...),
+			Pools: append([]clustermanager.NodePoolFacts{poolOf(0, test.change)}, test.others...),
 		}
 		status := NodePools(survey).NodePools[0]
 		var got []string
