@@ -31,3 +31,11 @@ func (s Slice) value(path ...string) any {
 	}
 	return at
 }
+
+// TargetNamespace is where the slice's components run on the target.
+func (s Slice) TargetNamespace() string {
+	if name, is := s.value("gitops", "targetNamespace").(string); is && name != "" {
+		return name
+	}
+	return s.Release.Namespace
+}

@@ -81,9 +81,7 @@ func (r *Reader) nodePools(ctx context.Context, cluster clustermanager.Cluster) 
 	var machinesErr, releasesErr error
 	var reads errgroup.Group
 	reads.Go(func() error {
-		machines, machinesErr = r.list(ctx, machinePoolNoun, cluster.Namespace, metav1.ListOptions{
-			LabelSelector: labels.Set{labelClusterName: cluster.Name}.String(),
-		})
+		machines, machinesErr = r.machinePools(ctx, cluster)
 		return nil
 	})
 	reads.Go(func() error {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -145,20 +146,22 @@ func launchEventsOf(pool string, objects []unstructured.Unstructured) []clusterm
 		if !named.MatchString(claim) || !slices.Contains(launchReasons, reason) {
 			continue
 		}
-		event := clustermanager.LaunchEvent{
-			Claim: claim, Time: object.GetCreationTimestamp().UTC(), Reason: reason, Message: textAt(object.Object, "message"),
-		}
-		for _, field := range []string{"eventTime", "lastTimestamp"} {
-			if at := momentAt(object.Object, field); at != nil {
-				event.Time = *at
-			}
-		}
-		found = append(found, event)
+		found = append(found, clustermanager.LaunchEvent{Claim: claim, Time: eventTime(object), Reason: reason, Message: textAt(object.Object, "message")})
 	}
 	slices.SortFunc(found, func(a, b clustermanager.LaunchEvent) int {
 		return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Claim, b.Claim))
 	})
 	return found
+}
+
+// eventTime is when an event was seen last, else when it happened, else when it was made.
+func eventTime(event *unstructured.Unstructured) time.Time {
+	for _, field := range []string{"lastTimestamp", "eventTime"} {
+		if moment := momentAt(event.Object, field); moment != nil {
+			return *moment
+		}
+	}
+	return event.GetCreationTimestamp().UTC()
 }
 
 // nodePods are the pods of a list, as far as they may hold their node.

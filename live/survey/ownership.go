@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
@@ -52,17 +53,20 @@ func (r *Reader) objectsOfServing(cluster clustermanager.Cluster) []clustermanag
 // live reads an object's labels and whether the Kustomization that its labels name has it in its inventory; nil: it
 // does not exist.
 func (r *Reader) live(ctx context.Context, reference clustermanager.ObjectReference) (*clustermanager.LiveObject, error) {
-	found, err := r.labelsOf(ctx, reference)
+	found, err := r.metadataOf(ctx, reference)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	live := &clustermanager.LiveObject{Reference: reference, Labels: found}
+	live := &clustermanager.LiveObject{Reference: reference, Labels: found.GetLabels()}
+	if deleted := found.GetDeletionTimestamp(); deleted != nil {
+		live.DeletedAt = new(deleted.UTC())
+	}
 	owner := clustermanager.NamespacedName{
-		Namespace: found[clustermanager.LabelKustomizationNamespace],
-		Name:      found[clustermanager.LabelKustomizationName],
+		Namespace: live.Labels[clustermanager.LabelKustomizationNamespace],
+		Name:      live.Labels[clustermanager.LabelKustomizationName],
 	}
 	if owner.Name == "" || owner.Namespace == "" {
 		return live, nil
@@ -82,20 +86,12 @@ func (r *Reader) live(ctx context.Context, reference clustermanager.ObjectRefere
 	return live, nil
 }
 
-// labelsOf reads an object's labels. A Secret's content is not asked for; another kind's is, since other facts come from
-// the same object.
-func (r *Reader) labelsOf(ctx context.Context, reference clustermanager.ObjectReference) (map[string]string, error) {
+// metadataOf reads an object's metadata. A Secret's content is not asked for; another kind's is, since other facts come
+// from the same object.
+func (r *Reader) metadataOf(ctx context.Context, reference clustermanager.ObjectReference) (metav1.Object, error) {
 	of := nounOf(reference)
 	if of.kind == secretNoun.kind {
-		object, err := r.getMetadata(ctx, of, reference.Namespace, reference.Name)
-		if err != nil {
-			return nil, err
-		}
-		return object.GetLabels(), nil
+		return r.getMetadata(ctx, of, reference.Namespace, reference.Name)
 	}
-	object, err := r.get(ctx, of, reference.Namespace, reference.Name)
-	if err != nil {
-		return nil, err
-	}
-	return object.GetLabels(), nil
+	return r.get(ctx, of, reference.Namespace, reference.Name)
 }
