@@ -19,6 +19,8 @@ type WriteResult struct {
 	GPUOperator Component        `json:"gpuOperator"`
 	Serving     Component        `json:"serving"`
 	ServingResult
+	// LastPool says that the removed pool was the cluster's last, so that GPU operator and serving went with it.
+	LastPool  bool           `json:"lastPool,omitempty"`
 	Sizes     []InstanceSize `json:"sizes,omitempty"`
 	Zones     []string       `json:"zones,omitempty"`
 	ZonesNote string         `json:"zonesNote,omitempty"`

@@ -38,10 +38,8 @@ type NodePoolRemovalSurvey struct {
 	Parts ClusterParts `json:"parts"`
 	// Predictors are the pods of the serving namespace that KServe made, sorted by name.
 	Predictors Reading[[]Predictor] `json:"predictors"`
-	// Configs are the serving configurations of every namespace of the cluster, at the version that they are stored in.
+	// Configs are the serving configurations of every namespace of the cluster, sorted.
 	Configs Reading[[]ObjectReference] `json:"configs"`
-	// LLMVersion is the version that LLMInferenceServices are stored in; "": there is no such kind.
-	LLMVersion Reading[string] `json:"llmVersion"`
 }
 
 // Predictor is a pod that serves a model.

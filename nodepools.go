@@ -43,8 +43,6 @@ type SliceChild struct {
 	Chart string `json:"chart"`
 	// DeletedAt is its deletionTimestamp.
 	DeletedAt *time.Time `json:"deletedAt,omitempty"`
-	// ReadyReason is the reason of its condition Ready.
-	ReadyReason string `json:"readyReason,omitempty"`
 }
 
 // NodePoolFacts are what was observed of one pool.

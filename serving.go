@@ -120,6 +120,8 @@ type Backend struct {
 	Cluster      string `json:"cluster"`
 	Organization string `json:"organization,omitempty"`
 	Owned        bool   `json:"owned"`
+	// Document is the document as it stands.
+	Document string `json:"document,omitempty"`
 }
 
 // Preset is a serving preset, as far as its fit on a node is concerned.

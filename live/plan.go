@@ -298,7 +298,8 @@ func (s *servers) holders(ctx context.Context, step clustermanager.Step) ([]stri
 	err := group.Wait()
 	names := slices.Concat(found...)
 	slices.Sort(names)
-	return names, err
+	// A kind that is served at two versions may be looked for at both.
+	return slices.Compact(names), err
 }
 
 // isMissing says whether the API server has no such object.

@@ -52,6 +52,8 @@ type change struct {
 	plan    clustermanager.Plan
 	// liveSteps are what a merge does not do, in words; of mode commit.
 	liveSteps []string
+	// removed is the object whose file the base must hold; "": none has to be there.
+	removed string
 }
 
 // proposeReserve is what a proof leaves of the budget: the reads of the branch, the push and the pull request.
@@ -207,6 +209,9 @@ func (p *proposal) branch() string {
 }
 
 func (p *proposal) stage(ctx context.Context) error {
+	if err := p.checkRemoved(); err != nil {
+		return err
+	}
 	files, err := render.Files(p.change.plan, p.target, p.workspace.FS())
 	if err != nil {
 		return err
@@ -220,6 +225,20 @@ func (p *proposal) stage(ctx context.Context) error {
 	}
 	p.warnings = append(p.warnings, p.sealed.Warnings...)
 	return p.workspace.Stage(p.sealed.Files)
+}
+
+// checkRemoved refuses to propose the removal of what the base does not hold.
+func (p *proposal) checkRemoved() error {
+	if p.change.removed == "" {
+		return nil
+	}
+	file := path.Join(p.target.Directory(), p.change.removed+".yaml")
+	_, err := fs.Stat(p.workspace.FS(), file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return clustermanager.Refuse("%s: %s at %s does not hold it, so there is nothing to propose: call again with mode apply, which removes it on the installation",
+			file, p.target.Repository.FullName(), p.target.Repository.Branch)
+	}
+	return err
 }
 
 func (p *proposal) prove(ctx context.Context) error {

@@ -62,6 +62,7 @@ func New(options Options) (*Tools, error) {
 		tools.listClusters,
 		tools.listNodePools,
 		tools.createNodePool,
+		tools.deleteNodePool,
 		tools.enableModelServing,
 		tools.disableModelServing,
 	} {
@@ -84,6 +85,7 @@ get_info: version, modes and tools, and what this build leaves out.
 list_clusters: the clusters, what runs GPU nodes and serves models on each and how far, and the repository that owns each.
 list_node_pools: the pools of a cluster, their phase, why a node does not come, which nodes are idle.
 create_node_pool: adds or updates a GPU node pool of a cluster, with GPU operator and model serving where they are missing. mode commit opens one pull request in the Git repository that owns the cluster; dryRun shows every file and what Flux will build. mode apply writes to the installation; dryRun shows what would change. A re-run is safe: nothing to change pushes and writes nothing, and one that was cut short goes on.
+delete_node_pool: removes a pool and, with the last one, GPU operator and serving; refused while its nodes are busy.
 enable_model_serving, disable_model_serving: model serving of a cluster on and off, with or without a GPU pool.
 Every call runs with the caller's own rights. A refusal says why and what to do instead.`
 

@@ -53,6 +53,7 @@ func backendOf(object *unstructured.Unstructured) (clustermanager.Backend, error
 		ConfigMap: nameOf(object), Name: textAt(document, "metadata", "name"),
 		Cluster: object.GetLabels()[clustermanager.LabelCluster], Owned: owned(object),
 		Organization: textAt(document, "spec", "kserve", "target", "organization"),
+		Document:     textAt(mapAt(object.Object, "data"), backendKey),
 	}
 	if found.Name == "" {
 		return clustermanager.Backend{}, errors.New("it has no metadata.name")

@@ -71,11 +71,7 @@ func (r *Reader) children(ctx context.Context, slice clustermanager.ObjectRefere
 		if err != nil {
 			return nil, err
 		}
-		child := clustermanager.SliceChild{Name: release.GetName(), Chart: chart, DeletedAt: deletedAt(release)}
-		if ready := clustermanager.ConditionOf(conditionsOf(release), "Ready"); ready != nil {
-			child.ReadyReason = ready.Reason
-		}
-		found = append(found, child)
+		found = append(found, clustermanager.SliceChild{Name: release.GetName(), Chart: chart, DeletedAt: deletedAt(release)})
 	}
 	slices.SortFunc(found, func(a, b clustermanager.SliceChild) int { return cmp.Compare(a.Name, b.Name) })
 	return found, nil

@@ -40,13 +40,15 @@ func (r *Reader) NodePoolRemoval(ctx context.Context, request clustermanager.Del
 		func() { made.Pool = r.onePool(ctx, cluster, clustermanager.ReleaseName(cluster, request.Name)) },
 		func() { made.Parts = r.parts(ctx, cluster) },
 		func() { made.Predictors = clustermanager.Read(r.predictors(ctx, cluster)) },
-		func() { made.Configs = clustermanager.Read(r.configObjects(ctx, cluster)) },
-		func() { made.LLMVersion = clustermanager.Read(r.llmVersion(ctx, cluster)) },
+		func() { made.Configs = clustermanager.Read(r.everyConfig(ctx, cluster)) },
 		func() { serving.Slice = clustermanager.Read(r.slice(ctx, cluster)) },
 		func() { serving.Backends = clustermanager.Read(r.backends(ctx)) },
 		func() { serving.Models = clustermanager.Read(r.models(ctx, cluster)) },
 		func() { serving.Namespace = clustermanager.Read(r.servingNamespace(ctx, cluster)) },
 		func() { serving.GatewayAPI = clustermanager.Read(r.gatewayAPI(ctx, cluster)) },
+		func() {
+			serving.Configs = clustermanager.Read(r.servingConfigs(ctx, cluster, cluster.Namespace))
+		},
 		func() { serving.Platform = clustermanager.Read(r.platform(ctx)) },
 		func() { serving.Endpoint = clustermanager.Read(r.endpoint(ctx, cluster)) },
 	} {
@@ -179,8 +181,8 @@ func poolsOfAffinity(pod *unstructured.Unstructured) []string {
 	return slices.Compact(pools)
 }
 
-// configObjects are the serving configurations of every namespace, at the version that they are stored in.
-func (r *Reader) configObjects(ctx context.Context, cluster clustermanager.Cluster) ([]clustermanager.ObjectReference, error) {
+// everyConfig are the serving configurations of every namespace, at the version that they are stored in.
+func (r *Reader) everyConfig(ctx context.Context, cluster clustermanager.Cluster) ([]clustermanager.ObjectReference, error) {
 	target, err := r.target(ctx, cluster)
 	if err != nil {
 		return nil, err
@@ -202,14 +204,6 @@ func (r *Reader) configObjects(ctx context.Context, cluster clustermanager.Clust
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	return found, nil
-}
-
-func (r *Reader) llmVersion(ctx context.Context, cluster clustermanager.Cluster) (string, error) {
-	target, err := r.target(ctx, cluster)
-	if err != nil {
-		return "", err
-	}
-	return target.storageVersion(ctx, llmServices)
 }
 
 // machinePools are the cluster's MachinePools.

@@ -307,8 +307,9 @@ data: {backend.yaml: "- a"}
 	check(t, survey.Backends, []reading[[]clustermanager.Backend]{
 		{name: "none", files: snapshot(t), want: []clustermanager.Backend{}},
 		{name: "two", files: snapshot(t).add(documents), want: []clustermanager.Backend{
-			{ConfigMap: at("model-backend-kserve"), Name: "kserve", Cluster: "gazelle"},
-			{ConfigMap: at("model-backend-kserve-wc1"), Name: "kserve-wc1", Cluster: "wc1", Organization: "acme", Owned: true},
+			{ConfigMap: at("model-backend-kserve"), Name: "kserve", Cluster: "gazelle", Document: "metadata: {name: kserve}"},
+			{ConfigMap: at("model-backend-kserve-wc1"), Name: "kserve-wc1", Cluster: "wc1", Organization: "acme", Owned: true,
+				Document: "metadata: {name: kserve-wc1}\nspec: {kserve: {target: {organization: acme}}}\n"},
 		}},
 		{name: "malformed", files: snapshot(t).add(strings.Replace(documents, "metadata: {name: kserve}", "made-for-the-test", 1)),
 			fault: "ConfigMap agent-platform/model-backend-kserve: reading its backend: key backend.yaml holds no YAML mapping"},

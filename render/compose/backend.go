@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -170,4 +171,29 @@ func (s *slice) backendResult() *clustermanager.BackendResult {
 	return &clustermanager.BackendResult{
 		Kind: "kserve", Backend: clustermanager.BackendName(s.survey.Cluster), Namespace: reference.Namespace, Name: reference.Name, Target: target,
 	}
+}
+
+// remainingBackend writes the cluster's document for the pools that remain beside the one that goes. Without a slice of
+// ours somebody else serves, and where is theirs to know.
+func (r *nodePoolRemoval) remainingBackend(reference clustermanager.ObjectReference) (clustermanager.Step, error) {
+	existing, err := need(r.base, r.survey.Serving.Slice, "its serving slice")
+	if err != nil {
+		return clustermanager.Step{}, err
+	}
+	s := &slice{base: r.base, composed: existing != nil, existing: existing, platform: r.survey.Serving.Platform.Or(clustermanager.Platform{})}
+	if existing != nil {
+		s.chart = catalog.SliceAt(cmp.Or(existing.Deployed, existing.Tag))
+	}
+	for _, release := range r.survey.Pools.Or(nil) {
+		if release.Name != r.objects.Release.Name && !release.Deleting {
+			s.pools = append(s.pools, gpuPool{release.Name, release.Accelerator, release.Sizes, release.Owned})
+		}
+	}
+	document, err := s.backendDocument()
+	if err != nil {
+		return clustermanager.Step{}, err
+	}
+	step := clustermanager.Step{Verb: clustermanager.Ensure, Lane: clustermanager.Runtime, Object: r.backendObject(reference)}
+	step.Object.Object["data"] = map[string]any{backendKey: document}
+	return step, nil
 }

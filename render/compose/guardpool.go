@@ -23,6 +23,20 @@ const (
 // GuardNodePool refuses to remove a pool whose nodes are busy or cannot be read, or that a model waits for. With the
 // cluster's last pool serving goes too, so every waiting model counts then. The error is a *clustermanager.Refusal.
 func GuardNodePool(survey clustermanager.NodePoolRemovalSurvey, last bool) error {
+	if found := findInUse(survey, last); found != nil {
+		return found.refusal
+	}
+	return nil
+}
+
+// inUse is what stands against the removal of a pool: in words, and as the refusal that it is without force.
+type inUse struct {
+	text    string
+	refusal *clustermanager.Refusal
+}
+
+// findInUse is what stands against the removal; nil: nothing does.
+func findInUse(survey clustermanager.NodePoolRemovalSurvey, last bool) *inUse {
 	g := nodesGuard{survey: survey, last: last, states: nodeStates(survey.Pool)}
 	if !survey.Pool.Readable() {
 		return g.unreadable()
@@ -30,12 +44,9 @@ func GuardNodePool(survey clustermanager.NodePoolRemovalSurvey, last bool) error
 	if busy := g.busy(); len(busy) > 0 {
 		return g.refuse(busy, nil, "its nodes are busy: "+g.holders())
 	}
-	waiting, err := g.waiting()
-	if err != nil {
-		return err
-	}
-	if len(waiting) == 0 {
-		return nil
+	waiting, untold := g.waiting()
+	if untold != nil || len(waiting) == 0 {
+		return untold
 	}
 	var names, texts []string
 	for _, model := range waiting {
@@ -102,22 +113,24 @@ func (g nodesGuard) models() []string {
 }
 
 // refuse makes the refusal of a cluster that could be read.
-func (g nodesGuard) refuse(busy, unscheduled []string, text string) error {
+func (g nodesGuard) refuse(busy, unscheduled []string, text string) *inUse {
 	models := g.models()
 	if len(models) > 0 {
 		text += "; models served on the cluster: " + strings.Join(models, ", ")
 	}
-	return &clustermanager.Refusal{
-		Message: g.pool() + ": " + text + ": " + hintCluster + "; " + forceWayOut,
-		Block: &clustermanager.RefusalBlock{
-			Nodes: append([]string{}, busy...), Idle: g.idle(), Models: models, Unscheduled: unscheduled,
-			Hint: hintCluster, ReadFrom: readFromCluster,
-		},
-	}
+	return g.found(text, &clustermanager.RefusalBlock{
+		Nodes: append([]string{}, busy...), Idle: g.idle(), Models: models, Unscheduled: unscheduled,
+		Hint: hintCluster, ReadFrom: readFromCluster,
+	})
+}
+
+func (g nodesGuard) found(text string, block *clustermanager.RefusalBlock) *inUse {
+	text = g.pool() + ": " + text
+	return &inUse{text, &clustermanager.Refusal{Message: text + ": " + block.Hint + "; " + forceWayOut, Block: block}}
 }
 
 // unreadable refuses where the MachinePool alone tells of nodes, which lags what is there.
-func (g nodesGuard) unreadable() error {
+func (g nodesGuard) unreadable() *inUse {
 	pool := g.survey.Pool
 	ids := append([]string{}, pool.Machines.Or(clustermanager.MachineFacts{}).ProviderIDs...)
 	replicas := "its MachinePool could not be read either: " + pool.MachinePool.Reason()
@@ -131,14 +144,12 @@ func (g nodesGuard) unreadable() error {
 	if nodes := pool.Nodes.Reason(); nodes != reason {
 		reason += "; " + nodes
 	}
-	return &clustermanager.Refusal{
-		Message: fmt.Sprintf("%s: which of its nodes are busy could not be read on the cluster (%s), so the MachinePool had to decide, and %s: %s; %s", g.pool(), reason, replicas, hintMachinePool, forceWayOut),
-		Block:   &clustermanager.RefusalBlock{Nodes: ids, Models: g.models(), Hint: hintMachinePool, ReadFrom: readFromMachinePool},
-	}
+	return g.found(fmt.Sprintf("which of its nodes are busy could not be read on the cluster (%s), so the MachinePool had to decide, and %s", reason, replicas),
+		&clustermanager.RefusalBlock{Nodes: ids, Models: g.models(), Hint: hintMachinePool, ReadFrom: readFromMachinePool})
 }
 
 // waiting are the models that model-manager serves, whose predictor is on no node and may wait for this pool.
-func (g nodesGuard) waiting() ([]clustermanager.ServedModel, error) {
+func (g nodesGuard) waiting() ([]clustermanager.ServedModel, *inUse) {
 	models, known := g.survey.Serving.Models.Get()
 	if !known {
 		return nil, g.untold("the models served on the cluster could not be read: " + g.survey.Serving.Models.Reason())
@@ -155,8 +166,9 @@ func (g nodesGuard) waiting() ([]clustermanager.ServedModel, error) {
 	return waiting, nil
 }
 
-func (g nodesGuard) untold(what string) error {
-	return clustermanager.Refuse("%s: %s, so whether a model waits for one of its nodes cannot be told: see to that and call again; %s", g.pool(), what, forceWayOut)
+func (g nodesGuard) untold(what string) *inUse {
+	text := g.pool() + ": " + what + ", so whether a model waits for one of its nodes cannot be told"
+	return &inUse{text, clustermanager.Refuse("%s: see to that and call again; %s", text, forceWayOut)}
 }
 
 // predictors are the model's pods that have not ended.

@@ -23,7 +23,9 @@ func guarded(pool clustermanager.NodePoolFacts, changes ...func(*clustermanager.
 }
 
 func serves(models ...clustermanager.ServedModel) func(*clustermanager.NodePoolRemovalSurvey) {
-	return func(survey *clustermanager.NodePoolRemovalSurvey) { survey.Serving.Models = clustermanager.Known(models) }
+	return func(survey *clustermanager.NodePoolRemovalSurvey) {
+		survey.Serving.Models = clustermanager.Known(models)
+	}
 }
 
 func predictors(pods ...clustermanager.Predictor) func(*clustermanager.NodePoolRemovalSurvey) {
