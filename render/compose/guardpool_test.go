@@ -22,12 +22,6 @@ func guarded(pool clustermanager.NodePoolFacts, changes ...func(*clustermanager.
 	return survey
 }
 
-func serves(models ...clustermanager.ServedModel) func(*clustermanager.NodePoolRemovalSurvey) {
-	return func(survey *clustermanager.NodePoolRemovalSurvey) {
-		survey.Serving.Models = clustermanager.Known(models)
-	}
-}
-
 func predictors(pods ...clustermanager.Predictor) func(*clustermanager.NodePoolRemovalSurvey) {
 	return func(survey *clustermanager.NodePoolRemovalSurvey) { survey.Predictors = clustermanager.Known(pods) }
 }
@@ -73,30 +67,30 @@ func TestNodesGuard(t *testing.T) {
 	}{
 		{name: "nothing busy", survey: guarded(poolOf(1, idleNode...)), passes: true},
 		{name: "no claim and no node, whatever the MachinePool lists", survey: guarded(poolOf(2)), last: true, passes: true},
-		{name: "busy", survey: guarded(both, serves(qwen, handMade), predictors(onNode)), want: block([]string{"ip-2", "wc1-gpu-ccccc"}, []string{"ip-1"}, all, nil, "cluster"),
+		{name: "busy", survey: guarded(both, serveModels(qwen, handMade), predictors(onNode)), want: block([]string{"ip-2", "wc1-gpu-ccccc"}, []string{"ip-1"}, all, nil, "cluster"),
 			words: []string{"node ip-2 runs model-serving/qwen (1 GPU)", "node wc1-gpu-ccccc is a NodeClaim still launching", qwen.String(), "force"}},
 		{name: "busy without a MachinePool", survey: guarded(poolOf(0, noMachinePool, withClaims(readyClaim("wc1-gpu-aaaaa", "ip-1", "")), withNodes(busyNode("ip-1", "")))), want: block([]string{"ip-1"}, nil, none, nil, "cluster")},
 		{name: "busy, models unread", survey: guarded(both, func(survey *clustermanager.NodePoolRemovalSurvey) {
 			survey.Serving.Models = clustermanager.Unknown[[]clustermanager.ServedModel]("forbidden")
 		}), want: block([]string{"ip-2", "wc1-gpu-ccccc"}, []string{"ip-1"}, none, nil, "cluster")},
 		{name: "pods of a node unread", survey: guarded(poolOf(1, withClaims(readyClaim("wc1-gpu-aaaaa", "ip-1", "")), withNodes(hidden))), want: block([]string{"ip-1"}, nil, none, nil, "cluster"), words: []string{"its pods could not be read: forbidden"}},
-		{name: "a model waits", survey: guarded(poolOf(1, idleNode...), serves(handMade, qwen), predictors(waitsFor)), want: block(none, []string{"ip-1"}, all, models, "cluster"),
+		{name: "a model waits", survey: guarded(poolOf(1, idleNode...), serveModels(handMade, qwen), predictors(waitsFor)), want: block(none, []string{"ip-1"}, all, models, "cluster"),
 			words: []string{"LLMInferenceService model-serving/qwen (Qwen/Qwen3-8B): pod model-serving/qwen-kserve-xnkd2 Pending on no node", "ip-1"}},
-		{name: "a model without a pod", survey: guarded(poolOf(0), serves(qwen), predictors(ended)), want: block(none, nil, models, models, "cluster"), words: []string{"no predictor pod yet"}},
-		{name: "served elsewhere", survey: guarded(poolOf(0), serves(qwen), predictors(waitsFor, onNode)), passes: true},
-		{name: "waits for another pool", survey: guarded(poolOf(0), serves(qwen), predictors(onOther)), passes: true},
-		{name: "waits for another pool, and this is the last", survey: guarded(poolOf(0), serves(qwen), predictors(onOther)), last: true, want: block(none, nil, models, models, "cluster")},
-		{name: "waits for any of two pools", survey: guarded(poolOf(0), serves(qwen), predictors(named)), want: block(none, nil, models, models, "cluster")},
-		{name: "made by hand", survey: guarded(poolOf(0), serves(handMade)), last: true, passes: true},
+		{name: "a model without a pod", survey: guarded(poolOf(0), serveModels(qwen), predictors(ended)), want: block(none, nil, models, models, "cluster"), words: []string{"no predictor pod yet"}},
+		{name: "served elsewhere", survey: guarded(poolOf(0), serveModels(qwen), predictors(waitsFor, onNode)), passes: true},
+		{name: "waits for another pool", survey: guarded(poolOf(0), serveModels(qwen), predictors(onOther)), passes: true},
+		{name: "waits for another pool, and this is the last", survey: guarded(poolOf(0), serveModels(qwen), predictors(onOther)), last: true, want: block(none, nil, models, models, "cluster")},
+		{name: "waits for any of two pools", survey: guarded(poolOf(0), serveModels(qwen), predictors(named)), want: block(none, nil, models, models, "cluster")},
+		{name: "made by hand", survey: guarded(poolOf(0), serveModels(handMade)), last: true, passes: true},
 		{name: "cluster unreadable", survey: guarded(poolOf(2, unreadable), func(survey *clustermanager.NodePoolRemovalSurvey) {
 			survey.Serving.Models = clustermanager.Unknown[[]clustermanager.ServedModel]("no way in")
 		}), want: block([]string{"aws:///a/i-1", "aws:///b/i-2"}, nil, none, nil, "machinePool"), words: []string{"2 replica(s) (aws:///a/i-1, aws:///b/i-2)", "no way in"}},
-		{name: "neither list readable", survey: guarded(poolOf(0, unreadable), serves(qwen)), want: block([]string{"aws:///a/i-1", "aws:///b/i-2"}, nil, models, nil, "machinePool")},
+		{name: "neither list readable", survey: guarded(poolOf(0, unreadable), serveModels(qwen)), want: block([]string{"aws:///a/i-1", "aws:///b/i-2"}, nil, models, nil, "machinePool")},
 		{name: "unreadable, no MachinePool", survey: guarded(poolOf(0, unreadable, noMachinePool)), want: block(none, nil, none, nil, "machinePool"), words: []string{"it has no MachinePool"}},
 		{name: "models unread", survey: guarded(poolOf(0), func(survey *clustermanager.NodePoolRemovalSurvey) {
 			survey.Serving.Models = clustermanager.Unknown[[]clustermanager.ServedModel]("forbidden")
 		}), words: []string{"the models served on the cluster could not be read: forbidden"}},
-		{name: "pods unread", survey: guarded(poolOf(0), serves(qwen), func(survey *clustermanager.NodePoolRemovalSurvey) {
+		{name: "pods unread", survey: guarded(poolOf(0), serveModels(qwen), func(survey *clustermanager.NodePoolRemovalSurvey) {
 			survey.Predictors = clustermanager.Unknown[[]clustermanager.Predictor]("forbidden")
 		}), words: []string{"the pods of the serving namespace could not be read: forbidden"}},
 	} {
