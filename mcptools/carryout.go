@@ -272,7 +272,7 @@ func (p *proposal) proposal() gitops.Proposal {
 		Subject:  path.Join(p.tools.options.Settings.Installation, p.change.subject),
 		Cluster:  clustermanager.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Name}.String(),
 		Releases: releases(p.change.plan), Files: p.workspace.Changes(false), Objects: p.proven.Objects, Proof: p.proven.Proof,
-		Broken: p.proven.Broken, Target: p.target, Warnings: append(slices.Clone(p.change.plan.Warnings), p.warnings...),
+		Broken: p.proven.Broken, Target: p.target, LiveSteps: p.change.liveSteps, Warnings: append(slices.Clone(p.change.plan.Warnings), p.warnings...),
 	}
 	name, email := p.user.Author()
 	return gitops.Proposal{

@@ -130,7 +130,8 @@ func TestDeleteNodePoolOpensAPullRequest(t *testing.T) {
 		t.Fatalf("%+v", opened.Commit)
 	}
 	requests := s.pullRequests(t)["acme/fleet"]
-	if len(requests) != 1 || requests[0].Title != "feat(wc1): remove GPU node pool gpu-a10g" {
+	if len(requests) != 1 || requests[0].Title != "feat(wc1): remove GPU node pool gpu-a10g" ||
+		!strings.Contains(requests[0].Body, "### Steps that the merge does not do\n\n- Kustomization default/clusters-wc1 does not prune") {
 		t.Errorf("%+v", requests)
 	}
 	tree := s.gitIn(t, "acme/fleet", "ls-tree", "-r", "--name-only", opened.Commit.Branch)
@@ -216,5 +217,140 @@ status: {phase: Running}
 	}
 	if after := s.written(t); after != before {
 		t.Errorf("something was written:\n%s", after)
+	}
+}
+
+// servingObjects are an operator, a serving slice and a registration of wc1 on the installation, targetObjects what the
+// slice put onto the cluster. No controller runs, so nothing has to be waited for.
+const (
+	servingObjects = `apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: wc1-gpu-operator, namespace: org-acme, labels: {app.kubernetes.io/managed-by: cluster-manager, app.kubernetes.io/name: gpu-operator, giantswarm.io/cluster: wc1}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: wc1-gpu-operator, namespace: org-acme, labels: {app.kubernetes.io/managed-by: cluster-manager, app.kubernetes.io/name: gpu-operator, giantswarm.io/cluster: wc1}}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: wc1-agent-platform, namespace: org-acme, labels: {app.kubernetes.io/managed-by: cluster-manager, app.kubernetes.io/name: agent-platform, giantswarm.io/cluster: wc1}}
+spec: {values: {components: {modelServing: {enabled: true}}, gitops: {targetNamespace: agent-platform}}}
+---
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: wc1-agent-platform, namespace: org-acme, labels: {app.kubernetes.io/managed-by: cluster-manager, app.kubernetes.io/name: agent-platform, giantswarm.io/cluster: wc1}}
+spec: {ref: {semver: ">=4.90.0 <5.0.0"}}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: wc1-kserve-llmisvc-resources, namespace: org-acme, labels: {app.kubernetes.io/name: kserve-llmisvc-resources, helm.toolkit.fluxcd.io/name: wc1-agent-platform, helm.toolkit.fluxcd.io/namespace: org-acme}}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: wc1-kserve-runtime-configs, namespace: org-acme, labels: {app.kubernetes.io/name: kserve-runtime-configs, helm.toolkit.fluxcd.io/name: wc1-agent-platform, helm.toolkit.fluxcd.io/namespace: org-acme}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: model-backend-kserve-wc1, namespace: agent-platform, labels: {agent-platform.giantswarm.io/model-backend: "true", agent-platform.giantswarm.io/model-backend-source: cluster-manager, app.kubernetes.io/managed-by: cluster-manager, giantswarm.io/cluster: wc1}}
+data: {backend.yaml: "metadata: {name: kserve-wc1}"}
+`
+	targetObjects = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: llminferenceserviceconfigs.serving.kserve.io}
+spec:
+  group: serving.kserve.io
+  names: {kind: LLMInferenceServiceConfig, plural: llminferenceserviceconfigs}
+  scope: Namespaced
+  versions: [{name: v1alpha1, served: true, storage: false}, {name: v1alpha2, served: true, storage: true}]
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: llminferenceservices.serving.kserve.io}
+spec:
+  group: serving.kserve.io
+  names: {kind: LLMInferenceService, plural: llminferenceservices}
+  scope: Namespaced
+  versions: [{name: v1alpha1, served: true, storage: false}, {name: v1alpha2, served: true, storage: true}]
+---
+apiVersion: serving.kserve.io/v1alpha2
+kind: LLMInferenceServiceConfig
+metadata: {name: config-a, namespace: agent-platform, finalizers: [serving.kserve.io/llmisvcconfig-finalizer]}
+---
+apiVersion: serving.kserve.io/v1alpha2
+kind: LLMInferenceServiceConfig
+metadata: {name: config-b, namespace: agent-platform, finalizers: [serving.kserve.io/llmisvcconfig-finalizer]}
+---
+apiVersion: serving.kserve.io/v1alpha2
+kind: LLMInferenceService
+metadata: {name: qwen, namespace: model-serving, labels: {app.kubernetes.io/managed-by: model-manager}, finalizers: [serving.kserve.io/llmisvc-finalizer]}
+---
+apiVersion: serving.kserve.io/v1alpha2
+kind: LLMInferenceService
+metadata: {name: by-hand, namespace: model-serving}
+`
+)
+
+func withServing(t *testing.T, s *scene) {
+	t.Helper()
+	for file, content := range map[string]string{"management/org-acme/serving.yaml": servingObjects, "clusters/wc1/serving.yaml": targetObjects} {
+		if err := os.WriteFile(filepath.Join(s.snapshot, filepath.FromSlash(file)), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The cluster's last pool takes operator, slice and registration, in the order in which they can go.
+func TestDeleteNodePoolOfTheLastPool(t *testing.T) {
+	s := newScene(t, withServing)
+	arguments := map[string]any{"cluster": "wc1", "name": "gpu-a10g", "mode": "apply"}
+	waits := s.call(t, "delete_node_pool", arguments)
+	if waits.Reason != clustermanager.ReasonRefused || !strings.Contains(waits.Texts[0], "LLMInferenceService model-serving/qwen: no predictor pod yet") {
+		t.Fatal(waits)
+	}
+	arguments["force"], arguments["dryRun"] = true, true
+	order := func(action string) []string {
+		var told []string
+		for _, name := range []string{
+			"HelmRelease wc1-kserve-llmisvc-resources", "LLMInferenceService qwen", "LLMInferenceServiceConfig config-a", "LLMInferenceServiceConfig config-b",
+			"HelmRelease wc1-kserve-runtime-configs", "HelmRelease wc1-gpu-operator", "OCIRepository wc1-gpu-operator", "ConfigMap model-backend-kserve-wc1",
+			"OCIRepository wc1-agent-platform", "HelmRelease wc1-agent-platform", "OCIRepository wc1-gpu-a10g", "HelmRelease wc1-gpu-a10g",
+		} {
+			told = append(told, action+" "+name)
+		}
+		return told
+	}
+	changes := func(answer clustermanager.WriteResult) []string {
+		var told []string
+		for _, object := range answer.Objects {
+			told = append(told, string(object.Action)+" "+object.Kind+" "+object.Name)
+		}
+		return told
+	}
+	listed := readAnswer(t, s.call(t, "delete_node_pool", arguments))
+	if diff := cmp.Diff(order("would-delete"), changes(listed)); diff != "" {
+		t.Error(diff)
+	}
+	arguments["dryRun"] = false
+	gone := readAnswer(t, s.call(t, "delete_node_pool", arguments))
+	if diff := cmp.Diff(order("delete"), changes(gone)); diff != "" || gone.Partial || !gone.LastPool || gone.SliceKept {
+		t.Errorf("%s%+v", diff, gone)
+	}
+	warnings := strings.Join(gone.Warnings, "\n")
+	for _, want := range []string{"it goes all the same, by force", "lose what serves them: LLMInferenceService model-serving/by-hand"} {
+		if !strings.Contains(warnings, want) {
+			t.Errorf("no warning says %q:\n%s", want, warnings)
+		}
+	}
+	result := s.call(t, "list_node_pools", map[string]any{"cluster": "wc1"})
+	var pools clustermanager.NodePools
+	if err := json.Unmarshal([]byte(result.Texts[0]), &pools); err != nil {
+		t.Fatal(err)
+	}
+	pool := pools.NodePools[1]
+	if pool.Phase != clustermanager.PhaseRemoving || !pool.Deleting || len(pool.Pending) != 1 || pool.Pending[0].Action != clustermanager.ActionTerminating || pool.Pending[0].Kind != "HelmRelease" {
+		t.Errorf("%+v", pool)
+	}
+	if again := readAnswer(t, s.call(t, "delete_node_pool", arguments)); again.Partial || len(again.Objects) != 1 || again.Objects[0].Action != clustermanager.ActionTerminating {
+		t.Errorf("%+v", again)
 	}
 }
