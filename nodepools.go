@@ -95,7 +95,7 @@ func (f NodePoolFacts) Removing(parts ClusterParts) bool {
 		return false
 	}
 	for _, reading := range []Reading[*LiveObject]{f.Source, f.Secret, parts.Operator} {
-		if live := reading.Or(nil); live != nil && live.DeletedAt != nil {
+		if live := reading.Or(nil); live != nil && live.DeletedAt != nil && live.Labels[LabelManagedBy] == ManagedBy {
 			return true
 		}
 	}

@@ -1,7 +1,6 @@
 package compose
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -44,7 +43,7 @@ func poolObject(reference clustermanager.ObjectReference) *clustermanager.LiveOb
 	}}
 }
 
-func set14(values map[string]any) func(*clustermanager.NodePoolRemovalSurvey) {
+func withSlice(values map[string]any) func(*clustermanager.NodePoolRemovalSurvey) {
 	return func(facts *clustermanager.NodePoolRemovalSurvey) {
 		facts.Serving.Slice = clustermanager.Known(&clustermanager.Slice{
 			Cluster: "wc1", Owned: true, Release: clustermanager.NamespacedName{Namespace: "org-acme", Name: "wc1-agent-platform"},
@@ -138,19 +137,19 @@ func TestRemovalSteps(t *testing.T) {
 			withClaims(readyClaim("wc1-gpu-l4-aaaaa", "ip-1", ""))(&facts.Pool)
 			withNodes(emptyNode("ip-1", ""))(&facts.Pool)
 		}), want: "remove teardown NodeClaim wc1-gpu-l4-aaaaa @target\n" + operatorSteps + poolSteps, last: true},
-		{name: "the last pool", facts: plainRemoval(set14(serves)), want: lastSteps, last: true},
-		{name: "the last pool, served by hand too", facts: plainRemoval(set14(serves), serveModels(handMade)), want: lastSteps, last: true,
+		{name: "the last pool", facts: plainRemoval(withSlice(serves)), want: lastSteps, last: true},
+		{name: "the last pool, served by hand too", facts: plainRemoval(withSlice(serves), serveModels(handMade)), want: lastSteps, last: true,
 			warnings: []string{"Cluster org-acme/wc1: not model-manager's, so they are left, and lose what serves them: InferenceService other/bert"}},
-		{name: "another pool remains", facts: plainRemoval(set14(serves), another("wc1-gpu-x", true)), want: "ensure runtime ConfigMap agent-platform/model-backend-kserve-wc1\n" + poolSteps},
+		{name: "another pool remains", facts: plainRemoval(withSlice(serves), another("wc1-gpu-x", true)), want: "ensure runtime ConfigMap agent-platform/model-backend-kserve-wc1\n" + poolSteps},
 		{name: "another pool, no registration", facts: plainRemoval(another("wc1-gpu-x", true)), want: poolSteps},
-		{name: "somebody else's pool remains", facts: plainRemoval(set14(serves), another("wc1-gpu-x", false)), want: "ensure runtime ConfigMap agent-platform/model-backend-kserve-wc1\n" + poolSteps},
-		{name: "a pool without a release has GPUs", facts: plainRemoval(set14(serves), func(facts *clustermanager.NodePoolRemovalSurvey) {
+		{name: "somebody else's pool remains", facts: plainRemoval(withSlice(serves), another("wc1-gpu-x", false)), want: "ensure runtime ConfigMap agent-platform/model-backend-kserve-wc1\n" + poolSteps},
+		{name: "a pool without a release has GPUs", facts: plainRemoval(withSlice(serves), func(facts *clustermanager.NodePoolRemovalSurvey) {
 			facts.Nodes = clustermanager.Known([]clustermanager.Node{{Name: "ip-5", GPUs: 1, Labels: map[string]string{clustermanager.LabelMachinePool: "wc1-byhand"}}})
 		}), want: "ensure runtime ConfigMap agent-platform/model-backend-kserve-wc1\n" + poolSteps},
 		{name: "its own nodes are no other pool's", facts: plainRemoval(func(facts *clustermanager.NodePoolRemovalSurvey) {
 			facts.Nodes = clustermanager.Known([]clustermanager.Node{{Name: "ip-5", GPUs: 1, Labels: map[string]string{clustermanager.LabelMachinePool: "wc1-gpu-l4"}}, {Name: "ip-6", GPUs: 1}})
 		}), want: operatorSteps + poolSteps, last: true},
-		{name: "another slice is on", facts: plainRemoval(set14(map[string]any{"components": map[string]any{"kagent": map[string]any{"enabled": true}}})), last: true, kept: true,
+		{name: "another slice is on", facts: plainRemoval(withSlice(map[string]any{"components": map[string]any{"kagent": map[string]any{"enabled": true}}})), last: true, kept: true,
 			want:     "remove declared HelmRelease org-acme/wc1-gpu-operator\nremove declared OCIRepository org-acme/wc1-gpu-operator\n" + poolSteps,
 			warnings: []string{"HelmRelease org-acme/wc1-agent-platform: the release stays, since it carries another slice too (kagent)"}},
 		{name: "an operator of somebody else", facts: plainRemoval(func(facts *clustermanager.NodePoolRemovalSurvey) {
@@ -161,7 +160,7 @@ func TestRemovalSteps(t *testing.T) {
 		{name: "the slice went before", facts: plainRemoval(func(facts *clustermanager.NodePoolRemovalSurvey) {
 			facts.Serving.Namespace = clustermanager.Known(&clustermanager.ServingNamespace{Name: "model-serving", RenderedBy: clustermanager.NamespacedName{Namespace: "org-acme", Name: "agent-platform-connectivity"}})
 		}), want: operatorSteps + poolSteps + "\nawait teardown HelmRelease org-acme/agent-platform-connectivity\nretire teardown Namespace model-serving @target", last: true},
-		{name: "the Gateway API came with the slice", facts: plainRemoval(set14(composesGateway), func(facts *clustermanager.NodePoolRemovalSurvey) {
+		{name: "the Gateway API came with the slice", facts: plainRemoval(withSlice(composesGateway), func(facts *clustermanager.NodePoolRemovalSurvey) {
 			facts.Serving.Namespace = clustermanager.Known[*clustermanager.ServingNamespace](nil)
 		}), last: true, want: strings.NewReplacer("in agent-platform", "in org-acme",
 			"remove declared OCIRepository org-acme/wc1-agent-platform", "annotate teardown CustomResourceDefinition gateways.gateway.networking.k8s.io @target\nremove declared OCIRepository org-acme/wc1-agent-platform",
@@ -210,19 +209,19 @@ func TestARewrittenBackendNamesThePoolsThatRemain(t *testing.T) {
 		}
 		return ""
 	}
-	one := composed(plainRemoval(set14(serves), another("wc1-gpu-x", true)))
+	one := composed(plainRemoval(withSlice(serves), another("wc1-gpu-x", true)))
 	for _, want := range []string{"gpuPool:", "instanceType: g6.xlarge", "namespace: agent-platform", "apiServer: https://api.wc1"} {
 		if !strings.Contains(one, want) {
 			t.Errorf("lacks %q:\n%s", want, one)
 		}
 	}
-	if two := composed(plainRemoval(set14(serves), another("wc1-gpu-x", true), another("wc1-gpu-y", true))); !strings.Contains(two, "gpuPools:") || !strings.Contains(two, "wc1-gpu-y:") || strings.Contains(two, "wc1-gpu-l4") {
+	if two := composed(plainRemoval(withSlice(serves), another("wc1-gpu-x", true), another("wc1-gpu-y", true))); !strings.Contains(two, "gpuPools:") || !strings.Contains(two, "wc1-gpu-y:") || strings.Contains(two, "wc1-gpu-l4") {
 		t.Error(two)
 	}
-	if none := composed(plainRemoval(set14(serves), another("wc1-gpu-x", false))); none == "" || strings.Contains(none, "gpuPool") {
+	if none := composed(plainRemoval(withSlice(serves), another("wc1-gpu-x", false))); none == "" || strings.Contains(none, "gpuPool") {
 		t.Error(none)
 	}
-	same := composed(plainRemoval(set14(serves), another("wc1-gpu-x", true), func(facts *clustermanager.NodePoolRemovalSurvey) {
+	same := composed(plainRemoval(withSlice(serves), another("wc1-gpu-x", true), func(facts *clustermanager.NodePoolRemovalSurvey) {
 		facts.Serving.Backends.Or(nil)[0].Document = one
 	}))
 	if same != "" {
@@ -243,9 +242,9 @@ func TestLiveStepsOfARemoval(t *testing.T) {
 		want  []string
 	}{
 		{"prunes, a pool alone", plainRemoval(), nil},
-		{"prunes, with serving", plainRemoval(set14(serves)), []string{"the merge removes the releases as Flux deletes them", "closed unmerged"}},
+		{"prunes, with serving", plainRemoval(withSlice(serves)), []string{"the merge removes the releases as Flux deletes them", "closed unmerged"}},
 		{"does not prune", plainRemoval(keeps), []string{"Kustomization flux/wc1 does not prune, so the merge removes no release: after it call delete_node_pool in mode apply with the same arguments"}},
-		{"does not prune, with serving", plainRemoval(keeps, set14(serves)), []string{"does not prune", "closed unmerged"}},
+		{"does not prune, with serving", plainRemoval(keeps, withSlice(serves)), []string{"does not prune", "closed unmerged"}},
 	} {
 		removal, err := RemoveNodePool(clustermanager.DeleteNodePoolRequest{Cluster: "wc1", Name: "gpu-l4", Mode: clustermanager.ModeCommit}, test.facts)
 		if err != nil || len(removal.LiveSteps) != len(test.want) {
@@ -336,67 +335,5 @@ func TestRemovalsThatAreRefused(t *testing.T) {
 	seen := plainRemoval(facts(func(release *clustermanager.PoolReleaseFacts) { release.ObservedGeneration = -1 }))
 	if _, err := RemoveNodePool(clustermanager.DeleteNodePoolRequest{Cluster: "wc1", Name: "gpu-l4"}, seen); err != nil {
 		t.Errorf("an observedGeneration that is not set: %v", err)
-	}
-}
-
-func TestWhatAPoolThatIsGoneLeft(t *testing.T) {
-	t.Parallel()
-	gone := func(facts *clustermanager.NodePoolRemovalSurvey) {
-		for _, reference := range clustermanager.NodePool(facts.Cluster, "gpu-l4").References() {
-			facts.Live[clustermanager.LiveKey(reference)] = clustermanager.Known[*clustermanager.LiveObject](nil)
-		}
-		facts.Pools = clustermanager.Known([]clustermanager.PoolRelease{})
-	}
-	registered := func(cluster string) func(*clustermanager.NodePoolRemovalSurvey) {
-		return func(facts *clustermanager.NodePoolRemovalSurvey) {
-			facts.Serving.Backends = clustermanager.Known([]clustermanager.Backend{
-				{ConfigMap: clustermanager.NamespacedName{Namespace: "agent-platform", Name: "model-backend-kserve"}, Cluster: cluster, Owned: true},
-				{ConfigMap: clustermanager.NamespacedName{Namespace: "agent-platform", Name: "model-backend-kserve-wc1"}, Cluster: "wc1", Owned: true},
-			})
-		}
-	}
-	stranded := func(facts *clustermanager.NodePoolRemovalSurvey) {
-		facts.Configs = clustermanager.Known([]clustermanager.ObjectReference{
-			{Kind: "LLMInferenceServiceConfig", Namespace: "org-acme", Name: "a"}, {Kind: "LLMInferenceServiceConfig", Namespace: "other", Name: "b"},
-		})
-		serveModels(qwen, handMade)(facts)
-	}
-	runs := func(facts *clustermanager.NodePoolRemovalSurvey) {
-		facts.Serving.Configs = clustermanager.Known(clustermanager.ServingConfigs{ControllerRuns: true})
-	}
-	unread := func(facts *clustermanager.NodePoolRemovalSurvey) {
-		facts.Configs = clustermanager.Unknown[[]clustermanager.ObjectReference]("no way in")
-	}
-	namespace := func(facts *clustermanager.NodePoolRemovalSurvey) {
-		facts.Serving.Namespace = clustermanager.Known(&clustermanager.ServingNamespace{Name: "model-serving", RenderedBy: clustermanager.NamespacedName{Namespace: "org-acme", Name: "wc1-agent-platform-connectivity"}})
-	}
-	slice := func(facts *clustermanager.NodePoolRemovalSurvey) { set14(serves)(facts); gone(facts) }
-	const purged = `remove teardown every LLMInferenceService in model-serving app.kubernetes.io/managed-by=model-manager @target
-remove teardown every LLMInferenceServiceConfig in org-acme  @target`
-	for _, test := range []struct {
-		name  string
-		facts clustermanager.NodePoolRemovalSurvey
-		want  string
-	}{
-		{"nothing", plainRemoval(gone), ""},
-		{"a registration", plainRemoval(gone, registered("gazelle")), "remove runtime ConfigMap agent-platform/model-backend-kserve-wc1"},
-		{"the shared one too", plainRemoval(gone, registered("wc1")), "remove runtime ConfigMap agent-platform/model-backend-kserve\nremove runtime ConfigMap agent-platform/model-backend-kserve-wc1"},
-		{"pools left", plainRemoval(gone, registered("gazelle"), another("wc1-gpu-x", true)), "ensure runtime ConfigMap agent-platform/model-backend-kserve-wc1"},
-		{"a slice that stands without pools", plainRemoval(slice), ""},
-		{"stranded", plainRemoval(gone, stranded), purged},
-		{"stranded under a controller", plainRemoval(gone, stranded, runs), ""},
-		{"the serving namespace", plainRemoval(gone, namespace), "await teardown HelmRelease org-acme/wc1-agent-platform-connectivity\nretire teardown Namespace model-serving @target"},
-		{"unreadable, registered", plainRemoval(gone, unread, registered("gazelle")), "remove runtime ConfigMap agent-platform/model-backend-kserve-wc1"},
-		{"unreadable", plainRemoval(gone, unread), ""},
-	} {
-		removal, err := RemoveNodePool(clustermanager.DeleteNodePoolRequest{Cluster: "wc1", Name: "gpu-l4"}, test.facts)
-		var notFound *clustermanager.NotFound
-		if errors.As(err, &notFound) != (test.want == "") || stepsText(removal.Plan) != test.want {
-			t.Errorf("%s: %v:\n%s, want\n%s", test.name, err, stepsText(removal.Plan), test.want)
-		}
-		_, err = RemoveNodePool(clustermanager.DeleteNodePoolRequest{Cluster: "wc1", Name: "gpu-l4", Mode: clustermanager.ModeCommit}, test.facts)
-		if !errors.As(err, &notFound) {
-			t.Errorf("%s: mode commit: %v", test.name, err)
-		}
 	}
 }
