@@ -67,7 +67,7 @@ func poolFiles(management, cluster string) files {
 const kubeSystem = "\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: kube-system}\n"
 
 // release is an owned release of a pool with metadata, values below pool and conditions given as lines of YAML.
-func release(name, metadata, pool, conditions string) string {
+func poolRelease(name, metadata, pool, conditions string) string {
 	return fmt.Sprintf(`
 ---
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -173,13 +173,13 @@ const readyNode = `conditions: [{type: Ready, status: "True"}], allocatable: {nv
 
 func TestLifecycleOfAPool(t *testing.T) {
 	t.Parallel()
-	ready := release("gpu-a10g", "", "accelerator: nvidia-a10g", installed) + source("gpu-a10g")
+	ready := poolRelease("gpu-a10g", "", "accelerator: nvidia-a10g", installed) + source("gpu-a10g")
 	for _, test := range []struct {
 		name, management, cluster, want string
 	}{
 		{
 			name:       "a release that reconciles, no MachinePool",
-			management: release("gpu-a10g", "", "accelerator: nvidia-a10g", `{type: Ready, status: Unknown, reason: Progressing, message: "Running 'install' action", lastTransitionTime: "2026-08-01T09:00:05Z"}`) + source("gpu-a10g"),
+			management: poolRelease("gpu-a10g", "", "accelerator: nvidia-a10g", `{type: Ready, status: Unknown, reason: Progressing, message: "Running 'install' action", lastTransitionTime: "2026-08-01T09:00:05Z"}`) + source("gpu-a10g"),
 			want:       "creating\nrelease inProgress since 09:00:05: Running 'install' action\nmachinePool pending\nnodes pending",
 		},
 		{
@@ -197,12 +197,12 @@ func TestLifecycleOfAPool(t *testing.T) {
 		},
 		{
 			name:       "a release that is deleted, source and Secret gone",
-			management: release("gpu-a10g", `  deletionTimestamp: "2026-08-01T10:00:00Z"`+"\n  finalizers: [finalizers.fluxcd.io]", "accelerator: nvidia-a10g", installed),
+			management: poolRelease("gpu-a10g", `  deletionTimestamp: "2026-08-01T10:00:00Z"`+"\n  finalizers: [finalizers.fluxcd.io]", "accelerator: nvidia-a10g", installed),
 			want: "removing\nrelease done since 09:05:00 finished 09:05:00\nmachinePool pending\nnodes pending\n" +
 				"HelmRelease org-acme/wc1-gpu-a10g terminating",
 		},
 		{
-			name: "a release whose source is gone", management: release("gpu-a10g", "", "accelerator: nvidia-a10g", installed),
+			name: "a release whose source is gone", management: poolRelease("gpu-a10g", "", "accelerator: nvidia-a10g", installed),
 			want: "removing\nrelease done since 09:05:00 finished 09:05:00\nmachinePool pending\nnodes pending\nHelmRelease org-acme/wc1-gpu-a10g pending",
 		},
 		{
@@ -247,10 +247,10 @@ status: {phase: Running}
 func TestPoolsOfACluster(t *testing.T) {
 	t.Parallel()
 	owner := "labels: {cluster.x-k8s.io/cluster-name: wc1}"
-	f := poolFiles(release("gpu-a10g", "", "accelerator: nvidia-a10g, sizes: [2xlarge, xlarge]", installed)+source("gpu-a10g")+
+	f := poolFiles(poolRelease("gpu-a10g", "", "accelerator: nvidia-a10g, sizes: [2xlarge, xlarge]", installed)+source("gpu-a10g")+
 		machinePool("gpu-a10g", ids, 2, 2)+machinePool("def00", "", 3, 2)+
 		strings.Replace(machinePool("def01", "", 1, 1), owner, "labels: {cluster.x-k8s.io/cluster-name: wc1, helm.toolkit.fluxcd.io/name: wc1, helm.toolkit.fluxcd.io/namespace: org-acme}", 1)+
-		release("gpu-new", "", "accelerator: nvidia-h100", "")+source("gpu-new"), "")
+		poolRelease("gpu-new", "", "accelerator: nvidia-h100", "")+source("gpu-new"), "")
 	over := &wire{}
 	answer := nodePools(t, f, over)
 	type row struct {
@@ -298,7 +298,7 @@ func TestPoolsOfACluster(t *testing.T) {
 func TestPoolsThatCannotBeReadWhole(t *testing.T) {
 	t.Parallel()
 	f := func() files {
-		return poolFiles(release("gpu-a10g", "", "accelerator: nvidia-a10g", installed)+source("gpu-a10g")+machinePool("gpu-a10g", ids, 2, 2), "")
+		return poolFiles(poolRelease("gpu-a10g", "", "accelerator: nvidia-a10g", installed)+source("gpu-a10g")+machinePool("gpu-a10g", ids, 2, 2), "")
 	}
 	for _, test := range []struct {
 		name string

@@ -14,7 +14,7 @@ import (
 
 // icePool is a pool pinned to one zone, or not, of three sizes of g6e.
 func icePool(zones string) string {
-	return strings.ReplaceAll(release("gpu-l40s", "", "accelerator: nvidia-l40s, sizes: [2xlarge, 4xlarge, 8xlarge]"+zones, installed)+
+	return strings.ReplaceAll(poolRelease("gpu-l40s", "", "accelerator: nvidia-l40s, sizes: [2xlarge, 4xlarge, 8xlarge]"+zones, installed)+
 		source("gpu-l40s")+machinePool("gpu-l40s", "", 0, 0), "gpu-a10g", "gpu-l40s")
 }
 
@@ -142,7 +142,7 @@ func TestWhichLaunchFailuresCount(t *testing.T) {
 func TestAPrewarmedPool(t *testing.T) {
 	t.Parallel()
 	own := strings.NewReplacer("wc1", "gazelle", "org-acme", "org-giantswarm", "organization: acme", "organization: giantswarm")
-	management := own.Replace(poolCluster + release("gpu-a10g", "", "accelerator: nvidia-a10g, prewarm: {enabled: true}", installed) + source("gpu-a10g") + machinePool("gpu-a10g", "", 0, 0) + `
+	management := own.Replace(poolCluster + poolRelease("gpu-a10g", "", "accelerator: nvidia-a10g, prewarm: {enabled: true}", installed) + source("gpu-a10g") + machinePool("gpu-a10g", "", 0, 0) + `
 ---
 apiVersion: batch/v1
 kind: Job
@@ -197,7 +197,7 @@ func TestHoldersOfANode(t *testing.T) {
 		pod("h-succeeded", "", gpu("limits", "1"), "Succeeded") + pod("i-failed", "", gpu("limits", "1"), "Failed") +
 		pod("j-preemptible", "", "priority: -1000, "+gpu("limits", "1"), "Running") + pod("k-plain", "", plain, "Running") +
 		strings.Replace(pod("l-elsewhere", "", gpu("limits", "1"), "Running"), "ip-10-0-1-1", "ip-10-0-2-2", 1)
-	f := poolFiles(release("gpu-a10g", "", "accelerator: nvidia-a10g", installed)+source("gpu-a10g")+machinePool("gpu-a10g", "", 1, 1), cluster)
+	f := poolFiles(poolRelease("gpu-a10g", "", "accelerator: nvidia-a10g", installed)+source("gpu-a10g")+machinePool("gpu-a10g", "", 1, 1), cluster)
 	read, err := f.reader(t, nil).NodePools(t.Context(), "", "wc1")
 	if err != nil {
 		t.Fatal(err)

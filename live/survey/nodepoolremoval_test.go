@@ -89,7 +89,7 @@ func TestWhichPoolsAPredictorNames(t *testing.T) {
 
 func TestRemovalFacts(t *testing.T) {
 	t.Parallel()
-	f := poolFiles(release("gpu-a10g", "  generation: 3\n  finalizers: [finalizers.fluxcd.io]", "accelerator: nvidia-a10g", installed)+source("gpu-a10g")+machinePool("gpu-a10g", ids, 2, 2)+cachedSlice+`
+	f := poolFiles(poolRelease("gpu-a10g", "  generation: 3\n  finalizers: [finalizers.fluxcd.io]", "accelerator: nvidia-a10g", installed)+source("gpu-a10g")+machinePool("gpu-a10g", ids, 2, 2)+cachedSlice+`
 ---
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
