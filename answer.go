@@ -9,7 +9,10 @@ type WriteResult struct {
 	// Objects are the live writes; empty in mode commit.
 	Objects []Change `json:"objects"`
 
-	Pool                string `json:"pool,omitempty"`
+	Pool string `json:"pool,omitempty"`
+	// Release is the name of the Release of a new cluster; ReleaseNote names a newer one that was not taken.
+	Release             string `json:"release,omitempty"`
+	ReleaseNote         string `json:"releaseNote,omitempty"`
 	ChartVersion        string `json:"chartVersion,omitempty"`
 	KubernetesVersion   string `json:"kubernetesVersion,omitempty"`
 	ControlPlaneVersion string `json:"controlPlaneVersion,omitempty"`
@@ -24,10 +27,17 @@ type WriteResult struct {
 	Sizes     []InstanceSize `json:"sizes,omitempty"`
 	Zones     []string       `json:"zones,omitempty"`
 	ZonesNote string         `json:"zonesNote,omitempty"`
-	Warnings  []string       `json:"warnings,omitempty"`
-	Commit    *CommitResult  `json:"commit,omitempty"`
-	Partial   bool           `json:"partial,omitempty"`
-	NextStep  string         `json:"nextStep,omitempty"`
+	OIDC      *ClusterOIDC   `json:"oidc,omitempty"`
+	RBAC      *ClusterRBAC   `json:"rbac,omitempty"`
+	// WithCluster are the names of the HelmReleases that go with a cluster, Models what is served on it; ModelsNote says
+	// why that is not known.
+	WithCluster []string      `json:"withCluster,omitempty"`
+	Models      []string      `json:"models,omitempty"`
+	ModelsNote  string        `json:"modelsNote,omitempty"`
+	Warnings    []string      `json:"warnings,omitempty"`
+	Commit      *CommitResult `json:"commit,omitempty"`
+	Partial     bool          `json:"partial,omitempty"`
+	NextStep    string        `json:"nextStep,omitempty"`
 }
 
 // InstanceSize is a size of a pool: the machine as the provider lists it, what it leaves a predictor, and its price.

@@ -51,6 +51,15 @@ type NotFound struct {
 	What string
 	// Suffix sends the reader on, such as "correct the name or the namespace".
 	Suffix string
+	// Block is the structured block, answered as {"notFound": …}; nil where none is defined.
+	Block *NotFoundBlock
+}
+
+// NotFoundBlock is what a program reads of a removal that found nothing left: it is complete.
+type NotFoundBlock struct {
+	Cluster     string `json:"cluster"`
+	Namespace   string `json:"namespace"`
+	NothingLeft bool   `json:"nothingLeft"`
 }
 
 // Error is "<what> not found" and the suffix.

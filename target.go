@@ -34,6 +34,8 @@ type Target struct {
 	Variables map[string]Secret `json:"variables,omitempty"`
 	// UnreadSubstitutes are the substituteFrom sources that could not be read, "Kind name: reason".
 	UnreadSubstitutes []string `json:"unreadSubstitutes,omitempty"`
+	// Placement is a place of its own for the plan's files; nil: they go to the cluster-manager/ directory below Path.
+	Placement *Placement `json:"placement,omitempty"`
 }
 
 // GitRepository is the repository behind a Flux GitRepository.
@@ -73,5 +75,10 @@ func (t Target) AppliedWithin() time.Duration {
 	return t.Interval
 }
 
-// Directory is where a cluster's files go: <path>/cluster-manager.
-func (t Target) Directory() string { return path.Join(t.Path, "cluster-manager") }
+// Directory is where a cluster's files go: the place of its own, else <path>/cluster-manager.
+func (t Target) Directory() string {
+	if t.Placement != nil {
+		return t.Placement.Directory
+	}
+	return path.Join(t.Path, "cluster-manager")
+}

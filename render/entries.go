@@ -17,9 +17,13 @@ import (
 
 // NewKustomization returns a new kustomization file that lists the entries, sorted.
 func NewKustomization(entries ...string) ([]byte, error) {
+	return newKustomization(slices.Sorted(slices.Values(entries)))
+}
+
+func newKustomization(entries []string) ([]byte, error) {
 	content, err := yaml.Marshal(types.Kustomization{
 		TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
-		Resources: slices.Sorted(slices.Values(entries)),
+		Resources: entries,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("kustomization file: writing: %w", err)
@@ -32,6 +36,21 @@ func NewKustomization(entries ...string) ([]byte, error) {
 // it is. The result is the file with one piece of text put in and every other byte kept; path names the file in a
 // [clustermanager.Refusal], which is the answer for a file that cannot be edited so.
 func EnsureEntry(file []byte, path, entry string) ([]byte, error) {
+	return putEntry(file, path, entry, func(entries []string) int {
+		if !slices.IsSorted(entries) {
+			return len(entries)
+		}
+		position, _ := slices.BinarySearch(entries, entry)
+		return position
+	})
+}
+
+// AppendEntry is [EnsureEntry] with a new entry always at the end of the list.
+func AppendEntry(file []byte, path, entry string) ([]byte, error) {
+	return putEntry(file, path, entry, func(entries []string) int { return len(entries) })
+}
+
+func putEntry(file []byte, path, entry string, place func(entries []string) int) ([]byte, error) {
 	list, err := openList(file, path, entry)
 	if err != nil {
 		return nil, err
@@ -39,10 +58,7 @@ func EnsureEntry(file []byte, path, entry string) ([]byte, error) {
 	if list.index(entry) >= 0 || list.elsewhere(entry) != "" {
 		return file, nil
 	}
-	position := len(list.entries)
-	if slices.IsSorted(list.entries) {
-		position, _ = slices.BinarySearch(list.entries, entry)
-	}
+	position := place(list.entries)
 	offset, text, err := list.insertion(position, entry)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -18,18 +19,23 @@ import (
 // text to be sealed, and to no other file. The directory's kustomization file lists them beside the entries that it has;
 // it goes with its last entry. The kustomization file of the directory above, where there is one, lists the directory.
 //
+// A target whose plan brings a Flux Kustomization of its own gets that Kustomization's file beside the directory, and the
+// list there its entry at the end; a list that is missing is written with everything that Flux generates there today.
+// A plan that ensures nothing there gives up the place: everything below the directory goes, that file and the entry.
+// Where the base holds none of it, the error is [ErrNotCarried].
+//
 // It is a [clustermanager.Refusal] when a file of that name holds other objects, when a kustomization file cannot be
 // edited without changing something else, when a directory has two of them, when a symbolic link or a submodule is in
 // the way, and when a name or the target's path would leave the directory.
 func Files(plan clustermanager.Plan, target clustermanager.Target, base fs.FS) (clustermanager.FileSet, error) {
-	if err := checkPath(target.Path); err != nil {
+	if err := errors.Join(checkPath(target.Path), checkPath(target.Directory())); err != nil {
 		return nil, err
 	}
-	stated, err := statements(plan, target)
+	stated, err := statements(plan, target.Inner())
 	if err != nil || len(stated) == 0 {
 		return clustermanager.FileSet{}, err
 	}
-	above, err := openFolder(base, target.Path)
+	above, err := openFolder(base, path.Dir(target.Directory()))
 	if err != nil {
 		return nil, err
 	}
@@ -37,8 +43,8 @@ func Files(plan clustermanager.Plan, target clustermanager.Target, base fs.FS) (
 	if err != nil {
 		return nil, err
 	}
-	r := renderer{stated: stated, above: above, directory: directory, files: clustermanager.FileSet{}}
-	for _, write := range []func() error{r.writeObjects, r.writeKustomization, r.writeEntryAbove} {
+	r := renderer{target: target, stated: stated, above: above, directory: directory, files: clustermanager.FileSet{}}
+	for _, write := range r.layout() {
 		if err := write(); err != nil {
 			return nil, err
 		}
@@ -46,8 +52,22 @@ func Files(plan clustermanager.Plan, target clustermanager.Target, base fs.FS) (
 	return r.files, nil
 }
 
+// layout are the parts of a change, by the place that the plan's files have.
+func (r *renderer) layout() []func() error {
+	switch {
+	case r.target.Brings() && r.givesUp():
+		return []func() error{r.checkRequired, r.checkCarried, r.writeObjects, r.removeDirectory, r.writeBrought, r.removeFromList}
+	case r.target.Brings():
+		return []func() error{r.checkRequired, r.writeObjects, r.writeKustomization, r.writeBrought, r.writeList}
+	case r.target.Placement != nil:
+		return []func() error{r.writeObjects, r.writeKustomization}
+	}
+	return []func() error{r.writeObjects, r.writeKustomization, r.writeEntryAbove}
+}
+
 // renderer is one run of Files.
 type renderer struct {
+	target clustermanager.Target
 	// stated are the plan's files by name.
 	stated           map[string]*statement
 	above, directory *folder

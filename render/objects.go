@@ -18,13 +18,21 @@ import (
 func Objects(plan clustermanager.Plan, target clustermanager.Target) []*unstructured.Unstructured {
 	var objects []*unstructured.Unstructured
 	for _, step := range declared(plan, clustermanager.Ensure) {
-		object := inFile(step, target)
+		object := inFile(step, target.Inner())
 		if isSecret(step.Reference()) {
 			mask(object)
 		}
 		objects = append(objects, object)
 	}
 	return objects
+}
+
+// Brought is the Flux Kustomization that the target's plan brings, as it stands in its file; nil: it brings none.
+func Brought(target clustermanager.Target) *unstructured.Unstructured {
+	if !target.Brings() || target.Placement.Kustomization == nil {
+		return nil
+	}
+	return inFile(clustermanager.Step{Object: &unstructured.Unstructured{Object: target.Placement.Kustomization}}, target)
 }
 
 // YAML returns the objects as documents with sorted keys, joined by a line of three dashes. It ends with one newline;

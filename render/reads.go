@@ -17,6 +17,9 @@ func Reads(plan clustermanager.Plan, target clustermanager.Target) []string {
 			paths = append(paths, path.Join(directory, name))
 		}
 	}
+	if target.Brings() {
+		paths = append(paths, target.KustomizationFile())
+	}
 	for _, verb := range []clustermanager.Verb{clustermanager.Ensure, clustermanager.Remove} {
 		for _, reference := range plan.Objects(verb, clustermanager.Declared) {
 			if name, err := fileName(reference); err == nil {
@@ -25,4 +28,12 @@ func Reads(plan clustermanager.Plan, target clustermanager.Target) []string {
 		}
 	}
 	return paths
+}
+
+// Trees are the directories of which Files may list everything below, though it reads none of those files.
+func Trees(target clustermanager.Target) []string {
+	if !target.Brings() {
+		return nil
+	}
+	return []string{path.Dir(target.Directory())}
 }
