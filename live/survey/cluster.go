@@ -59,16 +59,24 @@ func (r *Reader) ClusterAPI(ctx context.Context) clustermanager.APIState {
 	return state
 }
 
+// clusterAPIServed is an error unless the installation serves the Cluster API.
+func (r *Reader) clusterAPIServed(ctx context.Context, cluster clustermanager.Cluster) error {
+	named := clustermanager.NamespacedName{Namespace: cluster.Namespace, Name: cluster.Name}
+	switch state := r.ClusterAPI(ctx); state.State {
+	case clustermanager.APIAbsent:
+		return &ClusterAPIAbsent{Cluster: named.String(), API: state}
+	case clustermanager.APIUnknown:
+		return fmt.Errorf("Cluster %s: finding it: discovering %s/%s: %s", named, state.Group, state.Version, state.Note)
+	}
+	return nil
+}
+
 // FindCluster finds a cluster by its name and, when it is not "", its namespace. The errors: *ClusterAPIAbsent,
 // *clustermanager.NotFound, *clustermanager.Refusal for a name that several clusters have, else what could not be read.
 func (r *Reader) FindCluster(ctx context.Context, namespace, name string) (clustermanager.Cluster, error) {
 	named := clustermanager.NamespacedName{Namespace: namespace, Name: name}
-	switch state := r.ClusterAPI(ctx); state.State {
-	case clustermanager.APIAbsent:
-		return clustermanager.Cluster{}, &ClusterAPIAbsent{Cluster: named.String(), API: state}
-	case clustermanager.APIUnknown:
-		return clustermanager.Cluster{}, fmt.Errorf("Cluster %s: finding it: discovering %s/%s: %s",
-			named, state.Group, state.Version, state.Note)
+	if err := r.clusterAPIServed(ctx, clustermanager.Cluster{Namespace: namespace, Name: name}); err != nil {
+		return clustermanager.Cluster{}, err
 	}
 	if len(validation.IsDNS1123Subdomain(name)) > 0 || (namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0) {
 		return clustermanager.Cluster{}, clusterNotFound(named)

@@ -25,7 +25,7 @@ var (
 	configMapNoun     = noun{"ConfigMap", schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}}
 	gitRepositoryNoun = noun{"GitRepository", clustermanager.SourceAPI.WithResource("gitrepositories")}
 	helmReleaseNoun   = noun{"HelmRelease", clustermanager.HelmAPI.WithResource("helmreleases")}
-	kustomizationNoun = noun{"Kustomization", schema.GroupVersionResource{Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Resource: "kustomizations"}}
+	kustomizationNoun = noun{"Kustomization", clustermanager.KustomizationAPI.WithResource("kustomizations")}
 	namespaceNoun     = noun{"Namespace", schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}}
 	organizationNoun  = noun{"Organization", schema.GroupVersionResource{Group: "security.giantswarm.io", Version: "v1alpha1", Resource: "organizations"}}
 	releaseNoun       = noun{"Release", schema.GroupVersionResource{Group: "release.giantswarm.io", Version: "v1alpha1", Resource: "releases"}}

@@ -28,14 +28,20 @@ func (r *Reader) Target(ctx context.Context, cluster clustermanager.Cluster) (cl
 	if err != nil {
 		return clustermanager.Target{}, err
 	}
+	return r.targetOf(ctx, owner, func(*clustermanager.Target) {})
+}
+
+// targetOf is the target of the Kustomization that owns what is written, after its place in the tree was set.
+func (r *Reader) targetOf(ctx context.Context, owner clustermanager.NamespacedName, place func(*clustermanager.Target)) (clustermanager.Target, error) {
 	object, err := r.onTheWay(ctx, kustomizationNoun, owner.Namespace, owner.Name)
 	if err != nil {
 		return clustermanager.Target{}, err
 	}
-	target, err := targetOf(object)
+	target, err := readKustomization(object)
 	if err != nil {
 		return clustermanager.Target{}, err
 	}
+	place(&target)
 	source, err := r.source(ctx, object)
 	if err != nil {
 		return clustermanager.Target{}, err
@@ -109,8 +115,8 @@ func (r *Reader) onTheWay(ctx context.Context, of noun, namespace, name string) 
 	return object, err
 }
 
-// targetOf is what the Kustomization says of the target.
-func targetOf(object *unstructured.Unstructured) (clustermanager.Target, error) {
+// readKustomization is what the Kustomization says of the target.
+func readKustomization(object *unstructured.Unstructured) (clustermanager.Target, error) {
 	spec := mapAt(object.Object, "spec")
 	owner := clustermanager.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
 	folder, err := cleanPath(textAt(spec, "path"))
