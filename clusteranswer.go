@@ -62,7 +62,7 @@ type ListedRelease struct {
 type ListedChart struct {
 	URL     string `json:"url"`
 	Version string `json:"version"`
-	// Published says whether the registry lists the version; nil: it could not be read, and Note says why.
-	Published *bool  `json:"published"`
+	// Published says whether the registry lists the version; absent: it could not be read, and Note says why.
+	Published *bool  `json:"published,omitempty"`
 	Note      string `json:"note,omitempty"`
 }

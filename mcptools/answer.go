@@ -41,10 +41,19 @@ func resultOf(answer any, err error) Result {
 func errorResult(err error) Result {
 	result := Result{Texts: []string{err.Error()}, Reason: clustermanager.ReasonOf(err)}
 	var refusal *clustermanager.Refusal
+	var notFound *clustermanager.NotFound
+	blocks := map[string]any{}
 	if errors.As(err, &refusal) && refusal.Block != nil {
-		if block, err := json.Marshal(map[string]any{"refused": refusal.Block}); err == nil {
-			result.Texts = append(result.Texts, string(block))
-		}
+		blocks["refused"] = refusal.Block
+	}
+	if errors.As(err, &notFound) && notFound.Block != nil {
+		blocks["notFound"] = notFound.Block
+	}
+	if len(blocks) == 0 {
+		return result
+	}
+	if block, err := json.Marshal(blocks); err == nil {
+		result.Texts = append(result.Texts, string(block))
 	}
 	return result
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/gitops"
@@ -52,8 +51,10 @@ type change struct {
 	plan    clustermanager.Plan
 	// liveSteps are what a merge does not do, in words; of mode commit.
 	liveSteps []string
-	// removed is the object whose file the base must hold; "": none has to be there.
-	removed string
+	// removed is the object whose file the base must hold; "": none has to be there. notCarried is the answer where the
+	// plan gives up a place of which the repository holds nothing.
+	removed    string
+	notCarried error
 }
 
 // proposeReserve is what a proof leaves of the budget: the reads of the branch, the push and the pull request.
@@ -106,6 +107,9 @@ func (t *Tools) commit(ctx context.Context, call Call, change change, result clu
 		declared[clustermanager.ReferenceTo(object)] = object.Object
 	}
 	result.Manifests = manifests(change.plan.Steps, declared)
+	if brought := render.Brought(commit.target); brought != nil {
+		result.Manifests = append(result.Manifests, brought.Object)
+	}
 	result.Warnings = slices.Concat(result.Warnings, commit.warnings, commit.workspace.Warnings(), commit.beside())
 	result.Commit, result.NextStep = commit.answer()
 	if err := writes.carryOut(ctx, call.budget()); err != nil {
@@ -182,6 +186,11 @@ func (p *proposal) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		for _, tree := range render.Trees(p.target) {
+			if err := p.workspace.Load(groupContext, tree, func(string) bool { return false }); err != nil {
+				return err
+			}
+		}
 		return p.workspace.LoadFiles(groupContext, append(render.Reads(p.change.plan, p.target), seal.Reads(p.target.Directory())...)...)
 	})
 	if err := group.Wait(); err != nil {
@@ -213,11 +222,15 @@ func (p *proposal) stage(ctx context.Context) error {
 		return err
 	}
 	files, err := render.Files(p.change.plan, p.target, p.workspace.FS())
+	if errors.Is(err, render.ErrNotCarried) && p.change.notCarried != nil {
+		return p.change.notCarried
+	}
 	if err != nil {
 		return err
 	}
+	applier := p.target.Inner()
 	p.sealed, err = seal.Files(p.workspace.FS(), files, seal.Options{
-		Repository: p.target.Repository.FullName(), Kustomization: p.target.Kustomization.String(), Decrypts: p.target.Decrypts,
+		Repository: p.target.Repository.FullName(), Kustomization: applier.Kustomization.String(), Decrypts: applier.Decrypts,
 		Proposed: func() (fs.FS, error) { return p.workspace.Head(ctx, p.branch()) },
 	})
 	if err != nil {
@@ -239,29 +252,6 @@ func (p *proposal) checkRemoved() error {
 			file, p.target.Repository.FullName(), p.target.Repository.Branch)
 	}
 	return err
-}
-
-func (p *proposal) prove(ctx context.Context) error {
-	var err error
-	p.proven, err = proof.Prove(ctx, proof.Input{
-		Base: p.workspace.FS(), Proposed: p.workspace.Proposed(), Target: p.target,
-		Staged:  p.sealed.Files.Paths(),
-		Meant:   append(p.change.plan.Objects(clustermanager.Ensure, clustermanager.Declared), p.change.plan.Objects(clustermanager.Remove, clustermanager.Declared)...),
-		Objects: withoutSecrets(render.Objects(p.change.plan, p.target)), Diff: render.Diff, Load: p.workspace.Load,
-		Deadline: p.call.budget().Deadline().Add(-proposeReserve),
-	})
-	p.warnings = append(p.warnings, p.proven.Warnings...)
-	if p.proven.Broken {
-		p.warnings = append(p.warnings, "the tree does not build today, so a merge has no effect until it does: "+p.proven.Proof.Note)
-	}
-	return err
-}
-
-// withoutSecrets leaves out what a build shows sealed: it compares with nothing that was composed.
-func withoutSecrets(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-	return slices.DeleteFunc(objects, func(object *unstructured.Unstructured) bool {
-		return object.GetKind() == "Secret" && object.GetAPIVersion() == "v1"
-	})
 }
 
 // proposal is the text around what is staged.
@@ -291,12 +281,17 @@ func (p *proposal) again(ctx context.Context) error {
 	return p.prove(ctx)
 }
 
-// summary tells a new object from one that the base holds and the proposal changes.
+// summary tells a new object from one that the base holds and the proposal changes: its release, or with an old release
+// what stands beside it.
 func (p *proposal) summary() string {
-	for _, object := range p.proven.Objects {
-		if object.Action == clustermanager.DiffChange && object.Kind == "HelmRelease" {
-			return p.change.changes
-		}
+	does := func(action clustermanager.DiffAction, kind string) bool {
+		return slices.ContainsFunc(p.proven.Objects, func(object clustermanager.ObjectDiff) bool {
+			return object.Action == action && (kind == "" || object.Kind == kind)
+		})
+	}
+	isNew := does(clustermanager.DiffAdd, "HelmRelease")
+	if does(clustermanager.DiffChange, "HelmRelease") || does(clustermanager.DiffChange, "") && !isNew {
+		return p.change.changes
 	}
 	return p.change.summary
 }
@@ -325,7 +320,7 @@ func (p *proposal) answer() (*clustermanager.CommitResult, string) {
 		Repository: p.target.Repository.FullName(), Base: p.target.Repository.Branch, Directory: p.target.Directory(),
 		Kustomization: p.target.Kustomization.String(), Prune: p.target.Prune, Branch: p.branch(),
 		Files: p.workspace.Changes(p.change.dryRun), Objects: p.proven.Objects, Proof: p.proven.Proof,
-		Author: p.user.Login,
+		Author: p.user.Login, LiveSteps: p.change.liveSteps,
 	}
 	if commit.Objects == nil {
 		commit.Objects = []clustermanager.ObjectDiff{}

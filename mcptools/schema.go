@@ -15,6 +15,7 @@ func typeSchemas() map[reflect.Type]*jsonschema.Schema {
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[clustermanager.Mode]():            stringEnum(clustermanager.ModeApply, clustermanager.ModeCommit),
 		reflect.TypeFor[clustermanager.APIAvailability](): stringEnum(clustermanager.APIServed, clustermanager.APIAbsent, clustermanager.APIUnknown),
+		reflect.TypeFor[clustermanager.Values]():          {Type: "object"},
 		reflect.TypeFor[clustermanager.FileAction]():      stringEnum(clustermanager.FileAdd, clustermanager.FileUpdate, clustermanager.FileRemove, clustermanager.FileUnchanged),
 		reflect.TypeFor[clustermanager.Phase]():           stringEnum(clustermanager.PhaseCreating, clustermanager.PhaseReady, clustermanager.PhaseScaling, clustermanager.PhaseRemoving, clustermanager.PhaseFailed),
 		reflect.TypeFor[clustermanager.StepState]():       stringEnum(clustermanager.StepPending, clustermanager.StepInProgress, clustermanager.StepDone, clustermanager.StepFailed),

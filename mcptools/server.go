@@ -60,6 +60,9 @@ func New(options Options) (*Tools, error) {
 	for _, declare := range []func() (Tool, error){
 		tools.getInfo,
 		tools.listClusters,
+		tools.listReleases,
+		tools.createCluster,
+		tools.deleteCluster,
 		tools.listNodePools,
 		tools.createNodePool,
 		tools.deleteNodePool,
@@ -80,13 +83,17 @@ func New(options Options) (*Tools, error) {
 // List returns the tools in their order.
 func (t *Tools) List() []Tool { return slices.Clone(t.list) }
 
-const instructions = `cluster-manager writes Kubernetes clusters' GPU node pools and model serving, as the person who calls.
+const instructions = `cluster-manager writes Kubernetes clusters, their GPU node pools and their model serving, as the person who calls.
 get_info: version, modes and tools, and what this build leaves out.
 list_clusters: the clusters, what runs GPU nodes and serves models on each and how far, and the repository that owns each.
+list_releases: the releases that create_cluster takes, newest first, and why another is not taken.
+create_cluster: a workload cluster of an organization.
+delete_cluster: removes a cluster that create_cluster made, in several calls with the same arguments; it is complete when the answer is not found.
 list_node_pools: the pools of a cluster, their phase, why a node does not come, which nodes are idle.
-create_node_pool: adds or updates a GPU node pool of a cluster, with GPU operator and model serving where they are missing. mode commit opens one pull request in the Git repository that owns the cluster; dryRun shows every file and what Flux will build. mode apply writes to the installation; dryRun shows what would change. A re-run is safe: nothing to change pushes and writes nothing, and one that was cut short goes on.
+create_node_pool: adds or updates a GPU node pool of a cluster, with GPU operator and model serving where they are missing.
 delete_node_pool: removes a pool and, with the last one, GPU operator and serving; refused while its nodes are busy.
 enable_model_serving, disable_model_serving: model serving of a cluster on and off, with or without a GPU pool.
+Of a tool that writes: mode commit opens one pull request in the Git repository that owns the cluster or its organization, and dryRun shows every file and what Flux will build; mode apply writes to the installation, and dryRun shows what would change. A re-run is safe: nothing to change pushes and writes nothing, and one that was cut short goes on.
 Every call runs with the caller's own rights. A refusal says why and what to do instead.`
 
 // Server returns the tools as an MCP server that speaks the newest revision of the protocol and the older ones.

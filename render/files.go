@@ -1,7 +1,7 @@
 package render
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -28,7 +28,7 @@ import (
 // edited without changing something else, when a directory has two of them, when a symbolic link or a submodule is in
 // the way, and when a name or the target's path would leave the directory.
 func Files(plan clustermanager.Plan, target clustermanager.Target, base fs.FS) (clustermanager.FileSet, error) {
-	if err := errors.Join(checkPath(target.Path), checkPath(target.Directory())); err != nil {
+	if err := cmp.Or(checkPath(target.Path), checkPath(target.Directory())); err != nil {
 		return nil, err
 	}
 	stated, err := statements(plan, target.Inner())

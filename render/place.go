@@ -193,6 +193,7 @@ func (f *folder) generated() ([]string, error) {
 		mode := f.modes[name]
 		extension := path.Ext(name)
 		switch {
+		case mode.IsRegular() && kustomizationNames[name]:
 		case mode.IsRegular() && (extension == ".yaml" || extension == ".yml") && !slices.Contains(notInArtifact, name):
 			entries = append(entries, name)
 		case mode.IsDir() && name != ".github" && name != ".circleci" && name != ".git":
@@ -200,7 +201,7 @@ func (f *folder) generated() ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			if slices.ContainsFunc(slices.Collect(maps.Keys(kustomizationNames)), func(name string) bool { return below.modes[name].IsRegular() && below.has(name) }) {
+			if below.ruled() {
 				entries = append(entries, name)
 				continue
 			}
@@ -216,9 +217,14 @@ func (f *folder) generated() ([]string, error) {
 	return entries, nil
 }
 
-func (f *folder) has(name string) bool {
-	_, found := f.modes[name]
-	return found
+// ruled says whether a kustomization file is in the directory.
+func (f *folder) ruled() bool {
+	for name := range kustomizationNames {
+		if mode, found := f.modes[name]; found && mode.IsRegular() {
+			return true
+		}
+	}
+	return false
 }
 
 // walk calls visit for everything below the directory that is no directory, by its path.

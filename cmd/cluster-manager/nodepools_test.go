@@ -46,19 +46,6 @@ func inRepository(t *testing.T, s *scene) {
 	write("../kustomization.yaml", "# made by hand\nresources:\n- apps/quotas.yaml\n- cluster/wc1-values.yaml\n- cluster/wc1.yaml\n- cluster-manager\n")
 }
 
-func (s *scene) call(t *testing.T, tool string, arguments map[string]any) mcptools.Result {
-	t.Helper()
-	data, err := json.Marshal(arguments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := s.client.Call(t.Context(), tool, data, func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
-
 func TestListNodePools(t *testing.T) {
 	s := newScene(t)
 	result := s.call(t, "list_node_pools", map[string]any{"cluster": "wc1"})

@@ -41,7 +41,7 @@ type outcome struct {
 // run builds a tree as Flux does, substitution included. It gives up when the context ends, with its cause; the build
 // then ends by itself, since its input is bounded.
 func run(ctx context.Context, t *tree, post substitution) (outcome, error) {
-	if t.fault != nil {
+	if t.fault != nil || t.absent {
 		return outcome{fault: t.fault}, nil
 	}
 	if add(t.size(), post.growth(t)) > maxTreeBytes {

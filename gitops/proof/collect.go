@@ -25,6 +25,15 @@ type tree struct {
 	openAPI bool
 	// fault is why Flux could not even make the kustomization that it builds.
 	fault error
+	// absent says that there is no such folder, and that this is no fault.
+	absent bool
+}
+
+// allowAbsent takes a folder that does not exist for one that gives no objects.
+func (t *tree) allowAbsent(a *artifact) {
+	if at, _, err := a.at(t.root); err == nil && at == absent {
+		t.absent, t.fault = true, nil
+	}
 }
 
 // equal says that two trees build the same.
@@ -100,9 +109,9 @@ func (c *collector) generated() (string, []byte) {
 		for _, name := range names {
 			onDisk[name] = c.read(name)
 		}
-		c.prefetch(c.root, c.reachedFrom(onDisk[names[0]]))
+		c.prefetch(c.root, c.reachedFrom(c.root, onDisk[names[0]]))
 	} else {
-		c.prefetch(c.root, isManifest)
+		c.prefetchGenerated()
 		total := c.scan(c.root, onDisk)
 		if reason := total.over(); c.err == nil && reason != "" {
 			c.err = &tooLarge{reason}
@@ -272,7 +281,6 @@ func (c *collector) folder(dir string, as role, doubt func(string) (weight, bool
 	if as != asResource && as != asComponent || dir == c.root {
 		return weight{}, true
 	}
-	c.prefetch(dir, isManifest)
 	names := c.kustomizations(dir)
 	for _, name := range names {
 		c.files[name] = c.read(name)
@@ -280,6 +288,7 @@ func (c *collector) folder(dir string, as role, doubt func(string) (weight, bool
 	if len(names) != 1 {
 		return weight{}, true
 	}
+	c.prefetch(dir, c.reachedFrom(dir, c.files[names[0]]))
 	return c.follow(dir, names[0]), true
 }
 
@@ -335,14 +344,67 @@ func (c *collector) prefetch(dir string, blobs func(string) bool) {
 	c.err = c.load(c.ctx, dir, blobs)
 }
 
-// reachedFrom tells which files a kustomization reaches inside its own folder, to a first guess: what it lists, and
+// prefetchGenerated brings what Flux's generator reads of the root, and the manifests beside each kustomization that it
+// stops at, which most of them list. What is below those, such as the clusters of an organization, may be a hundred
+// times as much and belong to other Kustomizations: it is left to whoever follows an entry there.
+func (c *collector) prefetchGenerated() {
+	if c.load == nil || c.err != nil {
+		return
+	}
+	if c.err = c.load(c.ctx, c.root, func(string) bool { return false }); c.err != nil {
+		return
+	}
+	wanted := map[string]bool{}
+	c.scanNames(c.root, wanted)
+	if c.err == nil {
+		c.err = c.load(c.ctx, c.root, func(name string) bool { return wanted[name] })
+	}
+}
+
+// scanNames walks as scan does, by names alone.
+func (c *collector) scanNames(dir string, wanted map[string]bool) {
+	listing, err := c.artifact.list(dir)
+	if err != nil {
+		c.err = err
+	}
+	for base, kind := range listing {
+		name := path.Join(dir, base)
+		switch {
+		case c.err != nil:
+			return
+		case kind == folder && !c.ruled(name):
+			c.scanNames(name, wanted)
+		case kind == folder:
+			beside, err := c.artifact.list(name)
+			if err != nil {
+				c.err = err
+			}
+			for base, kind := range beside {
+				wanted[path.Join(name, base)] = kind == file && isManifest(base)
+			}
+		case kind == file:
+			wanted[name] = isManifest(name)
+		}
+	}
+}
+
+// ruled says whether a folder holds a kustomization file.
+func (c *collector) ruled(dir string) bool {
+	listing, err := c.artifact.list(dir)
+	if err != nil {
+		c.err = err
+	}
+	return slices.ContainsFunc(konfig.RecognizedKustomizationFileNames(), func(base string) bool { return listing[base] == file })
+}
+
+// reachedFrom tells which files the kustomization of a folder reaches inside that, to a first guess: what it lists, and
 // every manifest below a folder that it lists.
-func (c *collector) reachedFrom(content []byte) func(string) bool {
+func (c *collector) reachedFrom(root string, content []byte) func(string) bool {
 	var k types.Kustomization
 	listed := map[string]bool{}
 	if weigh(content, 3).over() == "" && k.Unmarshal(content) == nil {
 		visit(&k, func(_, entry string, _ role) bool {
-			listed[path.Join(c.root, entry)] = true
+			listed[path.Join(root, entry)] = true
 			return true
 		})
 	}

@@ -6,6 +6,9 @@
 // tree over the limits, a base that does not build today, no time left) it says so in the note, and lets pass only a
 // change of our own directory and of its one entry, with that directory built alone.
 //
+// A Kustomization that comes or goes with the proposal is two proofs: one of the tree that holds its file, one of its own
+// tree, which need not be there on both sides ([Input.Placed]).
+//
 // The tree is hostile. Nothing that it names is fetched and nothing that it holds is run: every path-valued entry of
 // every kustomization is looked up in the tree before kustomize sees it, what is no file or folder there is left out,
 // and kustomize works on memory alone. Symbolic links and submodules are never followed. Size, YAML nodes with their

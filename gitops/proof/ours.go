@@ -14,13 +14,15 @@ import (
 // oursOnly refuses a proposal that changes anything but our folder's files and our one entry in the list of the folder
 // above, for the reason why the tree was not proven whole.
 func (p *prover) oursOnly(reason string) error {
-	root, directory := path.Clean(p.target().Path), p.target().Directory()
+	directory := p.target().Directory()
+	above, entry, hasList := p.target().ListDirectory()
+	above = path.Clean(above)
 	for _, name := range p.in.Staged {
-		if within(name, directory) {
+		if within(name, directory) || p.target().Brings() && name == p.target().KustomizationFile() {
 			continue
 		}
-		isList := path.Dir(name) == root && slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name))
-		if !isList || !p.oneEntry(root, path.Base(directory)) {
+		isList := hasList && path.Dir(name) == above && slices.Contains(konfig.RecognizedKustomizationFileNames(), path.Base(name))
+		if !isList || !p.oneEntry(above, entry) {
 			return clustermanager.Refuse("%s: %s; without that only %s and its one entry may change, and %s changes too: mend the tree first",
 				p.owner(), reason, directory, name)
 		}
@@ -50,21 +52,22 @@ func (p *prover) oneEntry(dir, entry string) bool {
 // listed refuses a folder that the list above does not have, and an entry without a folder. A list that cannot be read
 // is the tree's own fault, which the reason for looking here already says.
 func (p *prover) listed() error {
-	directory := p.target().Directory()
-	name, above, err := readKustomization(p.proposed, path.Clean(p.target().Path))
+	list, entry, hasList := p.target().ListDirectory()
+	if !hasList {
+		return nil
+	}
+	name, above, err := readKustomization(p.proposed, path.Clean(list))
 	if err != nil || above == nil {
 		return nil
 	}
-	at, _, err := p.proposed.at(directory)
-	switch entry := lists(above, path.Base(directory)); {
+	at, _, err := p.proposed.at(path.Join(list, entry))
+	switch isListed := lists(above, entry); {
 	case err != nil:
 		return fmt.Errorf("%s: proving: %w", p.owner(), err)
-	case at == folder && !entry:
-		return clustermanager.Refuse("%s: %s does not list %s, so a merge would have no effect: add it there",
-			p.owner(), name, path.Base(directory))
-	case at == absent && entry:
-		return clustermanager.Refuse("%s: %s lists %s, which would be gone: take the entry out",
-			p.owner(), name, path.Base(directory))
+	case at != absent && !isListed:
+		return clustermanager.Refuse("%s: %s does not list %s, so a merge would have no effect: add it there", p.owner(), name, entry)
+	case at == absent && isListed:
+		return clustermanager.Refuse("%s: %s lists %s, which would be gone: take the entry out", p.owner(), name, entry)
 	}
 	return nil
 }

@@ -33,12 +33,16 @@ type Input struct {
 	Objects []*unstructured.Unstructured
 	// Diff compares two built trees, object by object.
 	Diff func(before, after []*unstructured.Unstructured) []clustermanager.ObjectDiff
-	// Load, when set, fetches at once what blobs picks below a folder, before it is read file by file.
+	// Load, when set, fetches at once what blobs picks below a folder, before it is read file by file. A TooLarge error of
+	// it makes a tree that is not built.
 	Load func(ctx context.Context, dir string, blobs func(path string) bool) error
 	// Now is the clock that Deadline is measured with; nil: time.Now.
 	Now func() time.Time
 	// Deadline is when the answer is due; zero: no limit.
 	Deadline time.Time
+	// Placed says that the Kustomization comes or goes with the proposal: its path need not be a folder on either side,
+	// and what it applied is meant to go with it.
+	Placed bool
 }
 
 // Result is what was proven.
@@ -147,6 +151,9 @@ func overLimit(ctx context.Context, err error) error {
 	return nil
 }
 
+// TooLarge is the error of a Load that met a limit of its own.
+func TooLarge(reason string) error { return &tooLarge{reason} }
+
 // side is one of the two trees, read and built.
 type side struct {
 	tree *tree
@@ -161,6 +168,10 @@ func (p *prover) both(ctx context.Context, root string, spec map[string]any) (be
 	}
 	if after.tree, err = collect(ctx, p.in, p.proposed, root, spec, known); err != nil {
 		return before, after, err
+	}
+	if p.in.Placed {
+		before.tree.allowAbsent(p.base)
+		after.tree.allowAbsent(p.proposed)
 	}
 	post := newSubstitution(spec, p.target().Variables, len(p.target().UnreadSubstitutes) > 0)
 	if before.tree.equal(after.tree) {
@@ -190,7 +201,7 @@ func (p *prover) placement() error {
 		}
 	}
 	root := path.Clean(p.target().Path)
-	if at, _, err := p.base.at(root); err != nil || at != folder {
+	if at, _, err := p.base.at(root); err != nil || at != folder && !p.in.Placed {
 		if err != nil {
 			return fmt.Errorf("%s: proving: %w", p.owner(), err)
 		}
@@ -235,6 +246,11 @@ func (p *prover) alone(ctx context.Context, reason string) (Result, error) {
 	if err := p.listed(); err != nil {
 		return Result{}, err
 	}
+	if p.target().Brings() {
+		// The directory is another Kustomization's tree and proven as that.
+		objects, err := p.brought()
+		return Result{Proof: clustermanager.Proof{Note: p.notes(reason, onlyOurs)}, Objects: objects}, err
+	}
 	last, cancel := p.until(ctx, p.in.Deadline, false)
 	defer cancel()
 	before, after, err := p.both(last, p.target().Directory(), p.folderSpec())
@@ -259,6 +275,25 @@ func (p *prover) alone(ctx context.Context, reason string) (Result, error) {
 	result.Proof.Note = p.notes(reason, onlyOurs, p.target().Directory()+" builds by itself",
 		unchecked(before.tree, after.tree))
 	return result, err
+}
+
+// brought says by its file alone whether the Kustomization that the proposal is about comes or goes.
+func (p *prover) brought() ([]clustermanager.ObjectDiff, error) {
+	before, _, err := p.base.at(p.target().KustomizationFile())
+	after, _, afterErr := p.proposed.at(p.target().KustomizationFile())
+	if err := errors.Join(err, afterErr); err != nil {
+		return nil, fmt.Errorf("%s: proving: %w", p.owner(), err)
+	}
+	diff := clustermanager.ObjectDiff{ObjectReference: p.target().Brought()}
+	switch {
+	case before == absent && after == file:
+		diff.Action = clustermanager.DiffAdd
+	case before == file && after == absent:
+		diff.Action = clustermanager.DiffRemove
+	default:
+		return nil, nil
+	}
+	return []clustermanager.ObjectDiff{diff}, nil
 }
 
 // onlyOurs is what a proposal must keep to where the tree is not proven whole.

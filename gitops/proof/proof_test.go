@@ -34,7 +34,7 @@ func (s scenario) input() Input {
 func scenarios() map[string]scenario {
 	all := map[string]scenario{}
 	for _, subject := range []func() map[string]scenario{
-		kustomizationScenarios, differenceScenarios, substitutionScenarios, brokenBaseScenarios, ignoreScenarios,
+		kustomizationScenarios, differenceScenarios, substitutionScenarios, brokenBaseScenarios, ignoreScenarios, placedScenarios,
 	} {
 		maps.Copy(all, subject())
 	}

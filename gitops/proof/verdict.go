@@ -110,7 +110,7 @@ func (p *prover) verdict(before, after side) (Result, error) {
 		id := clustermanager.ReferenceTo(object)
 		now, ok := built[id.Identity()]
 		switch {
-		case meant[id.Identity()]:
+		case meant[id.Identity()], after.tree.absent:
 		case !ok:
 			dropped = append(dropped, id.String())
 		case !reflect.DeepEqual(object.Object, now.Object):
@@ -213,15 +213,23 @@ func (p *prover) mover() string {
 // missing tells which kustomization to add an entry to.
 func (p *prover) missing() string {
 	root, directory := path.Clean(p.target().Path), p.target().Directory()
-	for _, step := range []struct{ dir, entry string }{{root, path.Base(directory)}, {directory, "its files"}} {
+	steps := []struct{ dir, entry string }{{directory, ""}}
+	if list, entry, hasList := p.target().ListDirectory(); hasList {
+		steps = slices.Insert(steps, 0, struct{ dir, entry string }{path.Clean(list), entry})
+		if p.target().Brings() {
+			// The directory is another Kustomization's: this tree holds that one's file alone.
+			steps, directory = steps[:1], list
+		}
+	}
+	for _, step := range steps {
 		name, k, err := readKustomization(p.proposed, step.dir)
-		if err != nil || k == nil {
-			continue
-		}
-		if step.dir != directory && !lists(k, step.entry) || step.dir == directory && !p.listsStaged(k) {
+		switch {
+		case err != nil || k == nil:
+		case step.entry != "" && !lists(k, step.entry):
 			return fmt.Sprintf("%s does not list %s, add it there", name, step.entry)
-		}
-		if step.dir == directory {
+		case step.entry == "" && !p.listsStaged(k):
+			return name + " does not list its files, add them there"
+		case step.entry == "":
 			return "its files are listed, so a patch of spec.patches or of a kustomization takes it out: change that patch"
 		}
 	}
@@ -285,7 +293,7 @@ func (p *prover) ensured() ([]clustermanager.ObjectReference, error) {
 		if err != nil {
 			return nil, err
 		}
-		if at != file || !isYAML(name) || !within(name, p.target().Directory()) {
+		if at != file || !isYAML(name) || !within(name, p.target().Directory()) || p.target().Brings() {
 			continue
 		}
 		content, err := p.proposed.read(name)

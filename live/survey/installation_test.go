@@ -145,6 +145,12 @@ func refused(request *http.Request, code int, reason string) *http.Response {
 	}
 }
 
+// readerWith is reader beside a registry.
+func (f files) readerWith(t *testing.T, over *wire, charts survey.Charts) *survey.Reader {
+	t.Helper()
+	return f.reader(t, over, func(options *survey.Options) { options.Charts = charts })
+}
+
 // reader opens the snapshot and returns a reader of it, over the wire.
 func (f files) reader(t *testing.T, over *wire, changes ...func(*survey.Options)) *survey.Reader {
 	t.Helper()

@@ -3,7 +3,6 @@ package survey
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,7 +47,7 @@ func (r *Reader) NewCluster(ctx context.Context, request clustermanager.CreateCl
 		made.InstallationValues = clustermanager.Read(r.clusterValues(ctx, configMapNoun.reference(cluster.Namespace, clustermanager.InstallationValues), false))
 	})
 	start(func() { made.TenantBound = clustermanager.Read(r.tenantBound(ctx, cluster.Namespace)) })
-	start(func() { made.Admins = clustermanager.Read(r.admins(ctx, cluster.Namespace)) })
+	start(func() { made.Admins = clustermanager.Read(r.organizationAdmins(ctx, cluster.Namespace)) })
 	start(func() { made.Tags = clustermanager.Read(r.tags(ctx, request.Provider)) })
 	start(func() { made.Tag = clustermanager.Read(r.sourceTag(ctx, objects.Source)) })
 	start(func() {
@@ -89,24 +88,6 @@ func (r *Reader) sameName(ctx context.Context, name string) (clustermanager.Read
 		clusters = append(clusters, r.clusterOf(&found[index]))
 	}
 	return clustermanager.Known(clusters), unread, nil
-}
-
-// liveObjects reads what is there under the references.
-func (r *Reader) liveObjects(ctx context.Context, references []clustermanager.ObjectReference) map[string]clustermanager.Reading[*clustermanager.LiveObject] {
-	found := map[string]clustermanager.Reading[*clustermanager.LiveObject]{}
-	var mu sync.Mutex
-	var reads errgroup.Group
-	for _, reference := range references {
-		reads.Go(func() error {
-			live := clustermanager.Read(r.live(ctx, reference))
-			mu.Lock()
-			defer mu.Unlock()
-			found[clustermanager.LiveKey(reference)] = live
-			return nil
-		})
-	}
-	_ = reads.Wait()
-	return found
 }
 
 // clusterValues are the values of a ConfigMap. One that is absent has none where it may be, else it is not found.

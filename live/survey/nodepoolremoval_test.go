@@ -38,7 +38,7 @@ message: "Pod should schedule on: nodeclaim/%s, node/ip-10-0-1-1"
 `, name, pod, at, claim)
 }
 
-const llm = "app.kubernetes.io/part-of: llminferenceservice, app.kubernetes.io/name: qwen"
+const llmPredictor = "app.kubernetes.io/part-of: llminferenceservice, app.kubernetes.io/name: qwen"
 
 func removalFacts(t *testing.T, f files, over *wire) clustermanager.NodePoolRemovalSurvey {
 	t.Helper()
@@ -57,10 +57,10 @@ func TestWhichPoolsAPredictorNames(t *testing.T) {
 	affinity := func(terms ...string) string {
 		return "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [" + strings.Join(terms, ", ") + "]}}}"
 	}
-	cluster := predictorPod("a-selector", llm, "nodeSelector: {giantswarm.io/machine-pool: wc1-gpu-x}, "+affinity(term("wc1-gpu-y")), "Pending") +
-		predictorPod("b-affinity", llm, affinity(term("wc1-gpu-y, wc1-gpu-x"), term("wc1-gpu-x")), "Pending") +
-		predictorPod("c-one-term-names-none", llm, affinity(term("wc1-gpu-x"), "{matchExpressions: [{key: other, operator: Exists}]}"), "Pending") +
-		predictorPod("d-nominated", llm, "", "Pending") +
+	cluster := predictorPod("a-selector", llmPredictor, "nodeSelector: {giantswarm.io/machine-pool: wc1-gpu-x}, "+affinity(term("wc1-gpu-y")), "Pending") +
+		predictorPod("b-affinity", llmPredictor, affinity(term("wc1-gpu-y, wc1-gpu-x"), term("wc1-gpu-x")), "Pending") +
+		predictorPod("c-one-term-names-none", llmPredictor, affinity(term("wc1-gpu-x"), "{matchExpressions: [{key: other, operator: Exists}]}"), "Pending") +
+		predictorPod("d-nominated", llmPredictor, "", "Pending") +
 		nominated("d1", "d-nominated", "2026-08-01T09:00:00Z", "wc1-gpu-old-aaaaa") + nominated("d2", "d-nominated", "2026-08-01T09:30:00Z", "wc1-gpu-new-bbbbb") +
 		nominated("e1", "another", "2026-08-01T09:40:00Z", "wc1-gpu-x-aaaaa") +
 		predictorPod("f-running", "serving.kserve.io/inferenceservice: bert", "nodeName: ip-1", "Running") +
@@ -104,7 +104,7 @@ spec: {url: "oci://registry.example/charts/kserve-runtime-configs"}
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
 metadata: {name: another-child, namespace: org-acme, labels: {helm.toolkit.fluxcd.io/name: wc2-agent-platform, helm.toolkit.fluxcd.io/namespace: org-acme}}
-`, claim("wc1-gpu-a10g-abcde", `creationTimestamp: "2026-08-01T09:20:00Z"`, `nodeName: ip-1`)+node("ip-1", "aws:///a/i-1", readyNode)+predictorPod("qwen", llm, "nodeName: ip-1", "Running"))
+`, claim("wc1-gpu-a10g-abcde", `creationTimestamp: "2026-08-01T09:20:00Z"`, `nodeName: ip-1`)+node("ip-1", "aws:///a/i-1", readyNode)+predictorPod("qwen", llmPredictor, "nodeName: ip-1", "Running"))
 	over := &wire{}
 	facts := removalFacts(t, f, over)
 	pool := facts.Pool

@@ -61,8 +61,8 @@ func (r *Reader) tenantBound(ctx context.Context, namespace string) (bool, error
 	}), nil
 }
 
-// admins are the users and groups that RoleBindings of the namespace bind to the ClusterRole cluster-admin.
-func (r *Reader) admins(ctx context.Context, namespace string) (clustermanager.Admins, error) {
+// organizationAdmins are the users and groups that RoleBindings of the namespace bind to the ClusterRole cluster-admin.
+func (r *Reader) organizationAdmins(ctx context.Context, namespace string) (clustermanager.Admins, error) {
 	bindings, err := r.list(ctx, roleBindingNoun, namespace, metav1.ListOptions{})
 	if err != nil {
 		return clustermanager.Admins{}, err

@@ -60,6 +60,11 @@ func (r *Reader) live(ctx context.Context, reference clustermanager.ObjectRefere
 	if err != nil {
 		return nil, err
 	}
+	return r.liveOf(ctx, reference, found)
+}
+
+// liveOf is live for an object that was read already.
+func (r *Reader) liveOf(ctx context.Context, reference clustermanager.ObjectReference, found metav1.Object) (*clustermanager.LiveObject, error) {
 	live := &clustermanager.LiveObject{Reference: reference, Labels: found.GetLabels()}
 	if deleted := found.GetDeletionTimestamp(); deleted != nil {
 		live.DeletedAt = new(deleted.UTC())

@@ -55,15 +55,15 @@ func (r *Reader) releases(ctx context.Context) (releases []clustermanager.Releas
 		return nil, false, &readError{listed(releaseNoun, ""), err}
 	}
 	for _, object := range found.Items {
-		if release, named := releaseOf(object); named {
+		if release, named := parseRelease(object); named {
 			releases = append(releases, release)
 		}
 	}
 	return releases, true, nil
 }
 
-// releaseOf reads a Release; named says whether its name is <provider>-<version>.
-func releaseOf(object unstructured.Unstructured) (release clustermanager.Release, named bool) {
+// parseRelease reads a Release; named says whether its name is <provider>-<version>.
+func parseRelease(object unstructured.Unstructured) (release clustermanager.Release, named bool) {
 	release = clustermanager.Release{
 		Name: object.GetName(), State: textAt(object.Object, "spec", "state"), Date: textAt(object.Object, "spec", "date"),
 	}

@@ -11,21 +11,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
 const (
-	labelModelBackend = "agent-platform.giantswarm.io/model-backend"
-	backendKey        = "backend.yaml"
-	fluxFinalizer     = "finalizers.fluxcd.io"
 	// annotationPrune with the value "disabled" keeps Flux from pruning an object.
 	annotationPrune = "kustomize.toolkit.fluxcd.io/prune"
 )
 
-// RemoveCluster reads the facts that a cluster's removal is composed from, except what is served on it, which stays
-// unread. Errors are as those of [Reader.NewCluster].
+// RemoveCluster reads the facts that a cluster's removal is composed from. Errors are as those of [Reader.NewCluster].
 func (r *Reader) RemoveCluster(ctx context.Context, request clustermanager.DeleteClusterRequest) (clustermanager.RemoveClusterSurvey, error) {
 	cluster := r.named(request.Organization, request.Name)
 	if err := r.clusterAPIServed(ctx, cluster); err != nil {
@@ -44,9 +39,10 @@ func (r *Reader) RemoveCluster(ctx context.Context, request clustermanager.Delet
 	})
 	start(func() { made.Source = clustermanager.Read(r.live(ctx, objects.Source)) })
 	start(func() { made.Values = clustermanager.Read(r.live(ctx, objects.Values)) })
-	start(func() { made.Labelled = clustermanager.Read(r.labelled(ctx, cluster)) })
+	start(func() { made.Labelled = clustermanager.Read(r.ofCluster(ctx, cluster)) })
 	start(func() { made.Neighbours = clustermanager.Read(r.neighbours(ctx, cluster)) })
 	start(func() { made.Backends = clustermanager.Read(r.clusterBackends(ctx, cluster)) })
+	start(func() { made.Models = clustermanager.Read(r.models(ctx, cluster)) })
 	start(func() { made.Target = clustermanager.Read(r.OrganizationTarget(ctx, cluster)) })
 	_ = reads.Wait()
 	if err := ctx.Err(); err != nil {
@@ -78,8 +74,8 @@ func (r *Reader) liveRelease(ctx context.Context, reference clustermanager.Objec
 	if err != nil {
 		return nil, err
 	}
-	live, err := r.live(ctx, reference)
-	if err != nil || live == nil {
+	live, err := r.liveOf(ctx, reference, object)
+	if err != nil {
 		return nil, err
 	}
 	observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
@@ -104,8 +100,8 @@ func (r *Reader) applier(ctx context.Context, release clustermanager.Reading[*cl
 	if err != nil {
 		return nil, err
 	}
-	live, err := r.live(ctx, clustermanager.ReferenceTo(object))
-	if err != nil || live == nil {
+	live, err := r.liveOf(ctx, clustermanager.ReferenceTo(object), object)
+	if err != nil {
 		return nil, err
 	}
 	return &clustermanager.LiveKustomization{
@@ -114,8 +110,8 @@ func (r *Reader) applier(ctx context.Context, release clustermanager.Reading[*cl
 	}, nil
 }
 
-// labelled are the releases and sources of the namespace that are labelled with the cluster, by kind and name.
-func (r *Reader) labelled(ctx context.Context, cluster clustermanager.Cluster) ([]clustermanager.LiveObject, error) {
+// ofCluster are the releases and sources of the namespace that are labelled with the cluster, by kind and name.
+func (r *Reader) ofCluster(ctx context.Context, cluster clustermanager.Cluster) ([]clustermanager.LiveObject, error) {
 	selector := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{clustermanager.LabelCluster: cluster.Name}).String()}
 	source := nounOf(clustermanager.ClusterRelease(cluster).Source)
 	found := []clustermanager.LiveObject{}
@@ -124,14 +120,12 @@ func (r *Reader) labelled(ctx context.Context, cluster clustermanager.Cluster) (
 		if err != nil {
 			return nil, err
 		}
-		for index := range objects {
-			live, err := r.live(ctx, of.reference(objects[index].GetNamespace(), objects[index].GetName()))
+		for _, object := range objects {
+			live, err := r.liveOf(ctx, of.reference(object.GetNamespace(), object.GetName()), &object)
 			if err != nil {
 				return nil, err
 			}
-			if live != nil {
-				found = append(found, *live)
-			}
+			found = append(found, *live)
 		}
 	}
 	slices.SortFunc(found, func(a, b clustermanager.LiveObject) int {
@@ -157,29 +151,6 @@ func (r *Reader) neighbours(ctx context.Context, cluster clustermanager.Cluster)
 
 // clusterBackends are the backend documents that are labelled with the cluster's name.
 func (r *Reader) clusterBackends(ctx context.Context, cluster clustermanager.Cluster) ([]clustermanager.Backend, error) {
-	objects, err := r.list(ctx, configMapNoun, r.options.Settings.ModelManagerNamespace, metav1.ListOptions{
-		LabelSelector: labels.SelectorFromSet(labels.Set{labelModelBackend: "true", clustermanager.LabelCluster: cluster.Name}).String(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	found := []clustermanager.Backend{}
-	for _, object := range objects {
-		var document struct {
-			Metadata struct{ Name string }
-			Spec     struct {
-				Kserve struct{ Target struct{ Organization string } }
-			}
-		}
-		if err := yaml.Unmarshal([]byte(textAt(object.Object, "data", backendKey)), &document); err != nil {
-			return nil, fmt.Errorf("ConfigMap %s/%s: reading its %s: it is no YAML", object.GetNamespace(), object.GetName(), backendKey)
-		}
-		found = append(found, clustermanager.Backend{
-			ConfigMap: clustermanager.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()},
-			Name:      document.Metadata.Name, Cluster: cluster.Name, Organization: document.Spec.Kserve.Target.Organization,
-			Owned: object.GetLabels()[clustermanager.LabelManagedBy] == clustermanager.ManagedBy,
-		})
-	}
-	slices.SortFunc(found, func(a, b clustermanager.Backend) int { return cmp.Compare(a.ConfigMap.Name, b.ConfigMap.Name) })
-	return found, nil
+	found, err := r.backends(ctx)
+	return slices.DeleteFunc(slices.Clone(found), func(backend clustermanager.Backend) bool { return backend.Cluster != cluster.Name }), err
 }

@@ -110,7 +110,7 @@ func (r *Reader) commitTarget(ctx context.Context, cluster clustermanager.Cluste
 	if err != nil {
 		return nil, err
 	}
-	target, err := targetOf(object)
+	target, err := readKustomization(object)
 	if err != nil {
 		return nil, err
 	}

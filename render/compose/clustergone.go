@@ -13,7 +13,7 @@ const managedByHelm = "Helm"
 
 // composeGone removes what the uninstall of a cluster left: its registration, then the releases and sources that are
 // labelled with it and called after it, then its values. In mode commit its files go, and the rest is for mode apply.
-func (r *removal) composeGone() error {
+func (r *clusterRemoval) composeGone() error {
 	r.removeBackends()
 	left, err := r.leftovers()
 	if err != nil {
@@ -24,7 +24,9 @@ func (r *removal) composeGone() error {
 		for _, reference := range []clustermanager.ObjectReference{objects.Release, objects.Source, objects.Values} {
 			r.remove(clustermanager.Declared, reference, r.labels(), clustermanager.Composed)
 		}
-		left = slices.DeleteFunc(left, func(live clustermanager.LiveObject) bool { return live.Reference.Identity() == objects.Source.Identity() })
+		left = slices.DeleteFunc(left, func(live clustermanager.LiveObject) bool {
+			return live.Reference.Identity() == objects.Source.Identity()
+		})
 	}
 	for _, live := range left {
 		r.remove(clustermanager.Teardown, live.Reference, map[string]string{
@@ -46,7 +48,7 @@ func (r *removal) composeGone() error {
 }
 
 // concludeGone says what it means that nothing was found.
-func (r *removal) concludeGone(left bool) error {
+func (r *clusterRemoval) concludeGone(left bool) error {
 	cluster := r.survey.Cluster
 	nothing := &clustermanager.NotFound{
 		What: r.named(), Suffix: "nothing of it is left; list_clusters names the clusters that there are",
@@ -67,7 +69,7 @@ func (r *removal) concludeGone(left bool) error {
 }
 
 // leftovers are the releases, then the sources, that Helm or we made for the cluster, each by name.
-func (r *removal) leftovers() ([]clustermanager.LiveObject, error) {
+func (r *clusterRemoval) leftovers() ([]clustermanager.LiveObject, error) {
 	labelled, known := r.survey.Labelled.Get()
 	if !known {
 		return nil, r.unread("what its uninstall left", r.survey.Labelled.Reason())
@@ -106,7 +108,7 @@ func calledAfter(name, cluster string, neighbours []string) bool {
 }
 
 // tellLiveSteps says what is left to do after the merge, by what Flux makes of it.
-func (r *removal) tellLiveSteps() {
+func (r *clusterRemoval) tellLiveSteps() {
 	target, known := r.survey.Target.Get()
 	if !r.inCommit() || !known {
 		return
@@ -133,4 +135,4 @@ func (r *removal) tellLiveSteps() {
 	}
 }
 
-func (r *removal) say(step string) { r.result.LiveSteps = append(r.result.LiveSteps, step) }
+func (r *clusterRemoval) say(step string) { r.result.LiveSteps = append(r.result.LiveSteps, step) }

@@ -11,15 +11,21 @@ import (
 	"github.com/clustermanager/cluster-manager/render/catalog"
 )
 
+// maxConfigMap is how many bytes Kubernetes lets a ConfigMap hold.
+const maxConfigMap = 1 << 20
+
 // steps are the cluster's: source, values, release.
 func (d *clusterDecision) steps() ([]clustermanager.Step, error) {
 	text, err := yaml.Marshal(d.values)
 	if err != nil {
 		return nil, clustermanager.Refuse("%s: values cannot be written as YAML: give a JSON object", d.named())
 	}
+	if len(text) > maxConfigMap {
+		return nil, clustermanager.Refuse("%s: values has %d bytes as YAML, and a ConfigMap holds %d: give less", d.named(), len(text), maxConfigMap)
+	}
 	objects := clustermanager.ClusterRelease(d.survey.Cluster)
 	source, values, release := d.object(objects.Source), d.object(objects.Values), d.object(objects.Release)
-	source.Object["spec"] = ociRepositorySpec(chartSource{url: catalog.ReleaseChartURL(d.request.Provider), tag: d.release.Version})
+	source.Object["spec"] = ociRepositorySpec(catalog.Source{URL: catalog.ReleaseChartURL(d.request.Provider), Tag: d.release.Version})
 	values.Object["data"] = map[string]any{clustermanager.ValuesKey: string(text)}
 	release.Object["spec"] = d.releaseSpec(objects)
 	var steps []clustermanager.Step

@@ -42,8 +42,8 @@ func CheckClusterRemoval(request clustermanager.DeleteClusterRequest, settings c
 	return nil
 }
 
-// removal is a cluster's removal on its way through the guards.
-type removal struct {
+// clusterRemoval is a cluster's removal on its way through the guards.
+type clusterRemoval struct {
 	request clustermanager.DeleteClusterRequest
 	survey  clustermanager.RemoveClusterSurvey
 
@@ -60,7 +60,7 @@ func RemoveCluster(request clustermanager.DeleteClusterRequest, survey clusterma
 	if err := CheckClusterRemoval(request, survey.Settings); err != nil {
 		return ClusterRemoval{}, err
 	}
-	r := removal{request: request.WithDefaults(), survey: survey}
+	r := clusterRemoval{request: request.WithDefaults(), survey: survey}
 	compose := r.composeGone
 	switch err := r.readState(); {
 	case err != nil:
@@ -81,10 +81,10 @@ func RemoveCluster(request clustermanager.DeleteClusterRequest, survey clusterma
 	return r.result, nil
 }
 
-func (r *removal) named() string  { return clusterNamed(r.survey.Cluster) }
-func (r *removal) inCommit() bool { return r.request.Mode == clustermanager.ModeCommit }
+func (r *clusterRemoval) named() string  { return clusterNamed(r.survey.Cluster) }
+func (r *clusterRemoval) inCommit() bool { return r.request.Mode == clustermanager.ModeCommit }
 
-func (r *removal) readState() error {
+func (r *clusterRemoval) readState() error {
 	var known bool
 	if r.release, known = r.survey.Release.Get(); !known {
 		return r.unread("its release", r.survey.Release.Reason())
@@ -95,12 +95,12 @@ func (r *removal) readState() error {
 	return nil
 }
 
-func (r *removal) unread(what, reason string) error {
+func (r *clusterRemoval) unread(what, reason string) error {
 	return clustermanager.Refuse("%s: %s could not be read: %s; see to that, then call again", r.named(), what, reason)
 }
 
 // composeStanding removes registration, release, source and values of a cluster that create_cluster made.
-func (r *removal) composeStanding() error {
+func (r *clusterRemoval) composeStanding() error {
 	objects := clustermanager.ClusterRelease(r.survey.Cluster)
 	for _, check := range []func() error{r.checkOwned, r.checkReconciled} {
 		if err := check(); err != nil {
@@ -132,12 +132,12 @@ func (r *removal) composeStanding() error {
 	return nil
 }
 
-func (r *removal) again(what string) string {
+func (r *clusterRemoval) again(what string) string {
 	return what + "; once it is gone, call again with the same arguments: that removes what the uninstall left"
 }
 
 // checkOwned wants the release of create_cluster, of this organization.
-func (r *removal) checkOwned() error {
+func (r *clusterRemoval) checkOwned() error {
 	labels := r.release.Labels
 	switch {
 	case labels[clustermanager.LabelManagedBy] != clustermanager.ManagedBy:
@@ -153,7 +153,7 @@ func (r *removal) checkOwned() error {
 
 // checkReconciled keeps a release that helm-controller has not seen yet from being deleted: without its finalizer the
 // object would go and the cluster stay.
-func (r *removal) checkReconciled() error {
+func (r *clusterRemoval) checkReconciled() error {
 	stale := r.release.ObservedGeneration > 0 && r.release.ObservedGeneration < r.release.Generation
 	if r.release.Deleting || r.release.Guarded && !stale {
 		return nil
@@ -162,7 +162,7 @@ func (r *removal) checkReconciled() error {
 }
 
 // checkApplier judges the Kustomization that has the release in its inventory.
-func (r *removal) checkApplier(applier clustermanager.NamespacedName) error {
+func (r *clusterRemoval) checkApplier(applier clustermanager.NamespacedName) error {
 	own := applier.Name == clustermanager.ClusterKustomization(r.survey.Settings.Installation, r.survey.Cluster.Name)
 	kustomization, known := r.survey.Kustomization.Get()
 	switch {
@@ -185,7 +185,7 @@ func (r *removal) checkApplier(applier clustermanager.NamespacedName) error {
 }
 
 // checkParts refuses a source or a ConfigMap of the cluster's names that is not ours.
-func (r *removal) checkParts() error {
+func (r *clusterRemoval) checkParts() error {
 	for _, part := range []struct {
 		reading clustermanager.Reading[*clustermanager.LiveObject]
 		what    string
@@ -202,7 +202,7 @@ func (r *removal) checkParts() error {
 }
 
 // tellWhatGoes names the releases and the models that go with the cluster.
-func (r *removal) tellWhatGoes() {
+func (r *clusterRemoval) tellWhatGoes() {
 	labelled, known := r.survey.Labelled.Get()
 	if !known {
 		r.warnings = append(r.warnings, fmt.Sprintf("%s: which releases go with it could not be read: %s", r.named(), r.survey.Labelled.Reason()))
@@ -223,7 +223,7 @@ func (r *removal) tellWhatGoes() {
 }
 
 // removeBackends takes the cluster's registration back, so that nobody loads a model onto what is about to go.
-func (r *removal) removeBackends() {
+func (r *clusterRemoval) removeBackends() {
 	backends, known := r.survey.Backends.Get()
 	if !known {
 		r.warnings = append(r.warnings, fmt.Sprintf("%s: whether it is registered with model-manager could not be read, so a registration stays: %s", r.named(), r.survey.Backends.Reason()))
@@ -243,7 +243,7 @@ func (r *removal) removeBackends() {
 }
 
 // labels are those of the cluster's own objects, of the chart that its release has.
-func (r *removal) labels() map[string]string {
+func (r *clusterRemoval) labels() map[string]string {
 	chart := ""
 	if r.release != nil {
 		chart = r.release.Labels[clustermanager.LabelChart]
@@ -255,7 +255,7 @@ func (r *removal) labels() map[string]string {
 	return clusterLabels(r.survey.Cluster, chart)
 }
 
-func (r *removal) remove(lane clustermanager.Lane, reference clustermanager.ObjectReference, labels map[string]string, ownership clustermanager.Ownership) {
+func (r *clusterRemoval) remove(lane clustermanager.Lane, reference clustermanager.ObjectReference, labels map[string]string, ownership clustermanager.Ownership) {
 	object := &unstructured.Unstructured{Object: map[string]any{}}
 	object.SetAPIVersion(reference.APIVersion)
 	object.SetKind(reference.Kind)

@@ -29,7 +29,7 @@ func (d *clusterDecision) composeOIDC() error {
 	case settings.IssuerURL == "" || settings.ClientID == "":
 		d.oidc = clustermanager.ClusterOIDC{
 			Source: clustermanager.SourceNone,
-			Note:   "this server does not know the identity provider and the audience that clusters trust (settings issuer-url and client-id), so the cluster gets no such block: it takes nobody's token until values has global.controlPlane.oidc",
+			Note:   "this server does not know the identity provider and the audience that clusters trust (settings dex-issuer-url and cluster-oidc-client-id), so the cluster gets no such block: it takes nobody's token until values has global.controlPlane.oidc",
 		}
 	default:
 		block := map[string]any{

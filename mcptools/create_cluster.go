@@ -1,0 +1,68 @@
+package mcptools
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/render/compose"
+)
+
+const createClusterDescription = `Create a workload cluster in org-<organization>, or bring one that this tool made along: a HelmRelease of the release chart at the release's version, which reads the installation's values first and the cluster's <name>-values ConfigMap second. That holds the given values with name, organization, description, release and cloud identity on top; a value that contradicts an argument is refused.
+release: none takes the newest active one; a re-run without it keeps the cluster's, and releaseNote names a newer one. list_releases says which are offered.
+The values are checked, over the chart's and the installation's, against the release chart's own schema: every violation is named with its path before anything is written.
+The cluster trusts the installation's identity provider (global.controlPlane.oidc in values wins whole; the answer's oidc), and its creator and the organization's admins are cluster-admin on it (global.apps.rbacBootstrap.values.bindings in values replaces them, [] binds nobody; the answer's rbac).
+mode commit opens one pull request as the caller: the cluster's files, the Flux Kustomization that applies them, and its entry, all proven to build. dryRun shows every file and the objects that change. A re-run with the same arguments changes nothing.`
+
+func (t *Tools) createCluster() (Tool, error) {
+	return newTool(Tool{
+		Name: "create_cluster", Title: "Create or update a workload cluster", Kind: Adding, Commits: true,
+		Description: createClusterDescription,
+	}, map[string]func(*jsonschema.Schema){
+		"provider": withEnum(clustermanager.ClusterProviders()...),
+		"mode":     all(withDefault(strconv.Quote(string(clustermanager.ModeApply))), withNote("this build takes commit alone")),
+		"dryRun":   withDefault("false"),
+	}, t.handleCreateCluster)
+}
+
+func (t *Tools) handleCreateCluster(ctx context.Context, call Call, request clustermanager.CreateClusterRequest) (clustermanager.WriteResult, error) {
+	request = request.WithDefaults()
+	if err := compose.CheckCluster(request); err != nil {
+		return clustermanager.WriteResult{}, err
+	}
+	ctx, cancel, err := t.begin(ctx, call, request.Mode)
+	if err != nil {
+		return clustermanager.WriteResult{}, err
+	}
+	defer cancel()
+	reader, err := t.reader(call)
+	if err != nil {
+		return clustermanager.WriteResult{}, err
+	}
+	call.Progress(stepSurvey)
+	survey, err := reader.NewCluster(ctx, request, call.Caller.Email)
+	if err != nil {
+		return clustermanager.WriteResult{}, err
+	}
+	call.Progress(stepCompose)
+	cluster, err := compose.Cluster(request, survey)
+	if err != nil {
+		return clustermanager.WriteResult{}, err
+	}
+	result := clustermanager.WriteResult{
+		Cluster: survey.Cluster.Name, Namespace: survey.Cluster.Namespace,
+		Release: cluster.Release.Name, ReleaseNote: cluster.ReleaseNote,
+		ChartVersion: cluster.Release.Version, KubernetesVersion: cluster.Release.Kubernetes,
+		OIDC: &cluster.OIDC, RBAC: &cluster.RBAC, Warnings: cluster.Plan.Warnings,
+	}
+	return t.carryOut(ctx, call, change{
+		tool: "create_cluster", mode: request.Mode, dryRun: request.DryRun,
+		verb: "create-cluster", names: []string{request.Name},
+		scope: request.Organization, summary: "add workload cluster " + request.Name, changes: "change workload cluster " + request.Name,
+		subject: request.Name,
+		survey:  clustermanager.Survey{Now: survey.Now, Settings: survey.Settings, Cluster: survey.Cluster, Target: cluster.Target},
+		plan:    cluster.Plan,
+	}, result)
+}
