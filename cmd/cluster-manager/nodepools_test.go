@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
-	"github.com/clustermanager/cluster-manager/mcptools"
 )
 
 // wc1Files is the directory of wc1's files in its repository.

@@ -172,7 +172,7 @@ func FuzzRemoveCluster(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		for range 50 {
-			survey := []func() clustermanager.RemoveClusterSurvey{standing, gone, func() clustermanager.RemoveClusterSurvey { return inGit(nil) }}[random.IntN(3)]()
+			survey := []func() clustermanager.RemoveClusterSurvey{standingCluster, gone, func() clustermanager.RemoveClusterSurvey { return inGit(nil) }}[random.IntN(3)]()
 			survey.Release, survey.Running = sometimes(random, survey.Release), sometimes(random, survey.Running)
 			survey.Source, survey.Values = sometimes(random, survey.Source), sometimes(random, survey.Values)
 			survey.Labelled, survey.Backends, survey.Target = sometimes(random, survey.Labelled), sometimes(random, survey.Backends), sometimes(random, survey.Target)
