@@ -13,12 +13,17 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/internal/testbed"
 	"github.com/clustermanager/cluster-manager/live/session"
 )
+
+// unwanted are the kinds whose objects have what is read of them and no more, which their definitions do not take, and
+// those that serving alone needs.
+var unwanted = []string{"kubeadmcontrolplane", "clusterissuer", "customresourcedefinition", "node", "storageclass", "karpentermachinepool"}
 
 // load puts what the fixtures have of cluster wc1 onto a bed, status included.
 func load(t *testing.T, client *testbed.Client) {
@@ -28,8 +33,8 @@ func load(t *testing.T, client *testbed.Client) {
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		name := filepath.Base(path)
 		wanted := strings.HasPrefix(path, filepath.Join(folder, "cluster-scoped")) || strings.Contains(name, "wc1") || strings.Contains(name, "installation-values")
-		// The fixture's control plane has what is read of it and no more, which its definition does not take.
-		if err != nil || entry.IsDir() || !wanted || strings.HasPrefix(name, "kubeadmcontrolplane") {
+		kind, _, _ := strings.Cut(name, "-")
+		if err != nil || entry.IsDir() || !wanted || slices.Contains(unwanted, kind) {
 			return err
 		}
 		content, err := os.ReadFile(path)
@@ -104,8 +109,10 @@ func TestApplyOnARealAPIServer(t *testing.T) {
 	load(t, admin)
 	settings := clustermanager.DefaultSettings()
 	settings.Installation = "gazelle"
+	// The cluster is its own installation here: the bed has one API server.
+	itself := func(clustermanager.Cluster, clustermanager.Endpoint) (*rest.Config, error) { return bed.Admin(), nil }
 	made, err := New(Options{
-		Settings: settings, Sessions: session.New(bed.Admin(), nil), Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Settings: settings, Sessions: session.New(bed.Admin(), itself), Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -136,14 +143,14 @@ func TestApplyOnARealAPIServer(t *testing.T) {
 			t.Errorf("%s: %v, %s", what, told(got.Objects), got.NextStep)
 		}
 	}
-	check("dry run", pool("jane@acme.example", map[string]any{"dryRun": true}), "would-create OCIRepository", "would-create HelmRelease")
+	check("dry run", pool("jane@acme.example", map[string]any{"dryRun": true}), "would-create OCIRepository", "would-create HelmRelease", "would-create OCIRepository", "would-create HelmRelease")
 	refused := pool("rita@acme.example", nil)
-	check("without the right to write", refused, "pending OCIRepository", "pending HelmRelease")
-	if !refused.Partial || !strings.Contains(refused.NextStep, "forbidden") || !strings.Contains(refused.NextStep, "0 done, 2 pending") {
+	check("without the right to write", refused, "pending OCIRepository", "pending HelmRelease", "pending OCIRepository", "pending HelmRelease")
+	if !refused.Partial || !strings.Contains(refused.NextStep, "forbidden") || !strings.Contains(refused.NextStep, "0 done, 4 pending") {
 		t.Error(refused.NextStep)
 	}
-	check("create", pool("jane@acme.example", nil), "create OCIRepository", "create HelmRelease")
-	check("dry run after it", pool("jane@acme.example", map[string]any{"dryRun": true}), "unchanged OCIRepository", "unchanged HelmRelease")
-	check("another limit", pool("jane@acme.example", map[string]any{"maxGpus": 8}), "unchanged OCIRepository", "update HelmRelease")
-	check("the same again", pool("jane@acme.example", map[string]any{"maxGpus": 8}), "unchanged OCIRepository", "unchanged HelmRelease")
+	check("create", pool("jane@acme.example", nil), "create OCIRepository", "create HelmRelease", "create OCIRepository", "create HelmRelease")
+	check("dry run after it", pool("jane@acme.example", map[string]any{"dryRun": true}), "unchanged OCIRepository", "unchanged HelmRelease", "unchanged OCIRepository", "unchanged HelmRelease")
+	check("another limit", pool("jane@acme.example", map[string]any{"maxGpus": 8}), "unchanged OCIRepository", "update HelmRelease", "unchanged OCIRepository", "unchanged HelmRelease")
+	check("the same again", pool("jane@acme.example", map[string]any{"maxGpus": 8}), "unchanged OCIRepository", "unchanged HelmRelease", "unchanged OCIRepository", "unchanged HelmRelease")
 }

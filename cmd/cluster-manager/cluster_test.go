@@ -132,6 +132,12 @@ func (s *scene) applied(t *testing.T, branch string) {
 	replace(t, filepath.Join(s.snapshot, "management", "default", "kustomization-gazelle-gitops.yaml"), "    entries:\n",
 		"    entries:\n      - {id: default_"+dev01Applier+"_kustomize.toolkit.fluxcd.io_Kustomization, v: v1}\n")
 	write(t, filepath.Join(folder, "cluster-dev01.yaml"), "apiVersion: cluster.x-k8s.io/v1beta1\nkind: Cluster\nmetadata:\n  name: dev01\n  namespace: org-acme\n  uid: 6f1c0c1e-8a4a-4c1e-9c3a-00000000d001\n  labels:\n    giantswarm.io/organization: acme\n    release.giantswarm.io/version: 36.0.0\nspec:\n  infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSCluster, name: dev01, namespace: org-acme}\n")
+	secret, err := os.ReadFile(filepath.Join(folder, "secret-twin-kubeconfig.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(folder, "secret-dev01-kubeconfig.yaml"), strings.Replace(string(secret), "name: twin-kubeconfig", "name: dev01-kubeconfig", 1))
+	copyFixture(t, filepath.Join(s.snapshot, "clusters", "dev01"), "installations", "gazelle", "clusters", "twin")
 	s.open(t)
 }
 
@@ -230,13 +236,13 @@ func (s *scene) remove(t *testing.T) {
 	}
 	shown := s.done(t, "delete_cluster", removal(map[string]any{"dryRun": true}))
 	wantFiles := []string{
-		"remove dev01.yaml", "remove dev01/cluster-manager/dev01-gpu-l4.yaml", "remove dev01/cluster-manager/kustomization.yaml",
+		"remove dev01.yaml", "remove dev01/cluster-manager/dev01-gpu-l4.yaml", "remove dev01/cluster-manager/dev01-gpu-operator.yaml", "remove dev01/cluster-manager/kustomization.yaml",
 		"remove dev01/dev01-values.yaml", "remove dev01/dev01.yaml", "remove dev01/kustomization.yaml", "update kustomization.yaml",
 	}
 	if diff := cmp.Diff(wantFiles, actions(shown.Commit.Files)); diff != "" {
 		t.Error(diff)
 	}
-	if got := differences(shown.Commit.Objects); len(got) != 6 || !slices.Contains(got, "remove HelmRelease org-acme/dev01-gpu-l4") || !slices.Contains(got, "remove Kustomization default/"+dev01Applier) {
+	if got := differences(shown.Commit.Objects); len(got) != 8 || !slices.Contains(got, "remove HelmRelease org-acme/dev01-gpu-l4") || !slices.Contains(got, "remove Kustomization default/"+dev01Applier) {
 		t.Errorf("%q", got)
 	}
 	if len(shown.Commit.LiveSteps) != 1 || !strings.Contains(shown.Commit.LiveSteps[0], "does not remove the cluster's Kustomization default/"+dev01Applier) || !shown.Commit.Proof.Built {
@@ -347,7 +353,6 @@ func TestNewClustersThatAreRefused(t *testing.T) {
 		"a contradiction":         {values(map[string]any{"metadata": map[string]any{"organization": "other"}}), clustermanager.ReasonRefused, []string{"global.metadata.organization", `"other"`, `"acme"`}},
 		"values that are none":    {map[string]any{"values": "text"}, clustermanager.ReasonInvalidArguments, []string{"no object"}},
 		"no Kustomization":        {map[string]any{"organization": "research"}, clustermanager.ReasonRefused, []string{"Organization research: no Kustomization reconciles it"}},
-		"mode apply":              {map[string]any{"mode": "apply"}, clustermanager.ReasonRefused, []string{"mode apply is not available"}},
 	} {
 		t.Run(name, func(t *testing.T) { s.noCall(t, "create_cluster", dev01(test.more), test.reason, test.words...) })
 	}

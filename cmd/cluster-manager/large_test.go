@@ -100,6 +100,8 @@ func largeSnapshot(t *testing.T, clusterPath string) string {
 		"path: ./management-clusters/gazelle/organizations/acme/workload-clusters/wc1/mapi", "path: ./"+clusterPath)
 	replace(t, filepath.Join(directory, "management", "default", "gitrepository-fleet.yaml"), "github.com/acme/fleet", "github.com/acme/large")
 	replace(t, filepath.Join(directory, "cluster-manager.yaml"), "repos: ../../repos", "repos: none")
+	copyFixture(t, filepath.Join(directory, "charts"), "charts")
+	replace(t, filepath.Join(directory, "cluster-manager.yaml"), "charts: ../../charts", "charts: charts")
 	return directory
 }
 

@@ -50,7 +50,9 @@ func newScene(t *testing.T, edits ...func(t *testing.T, s *scene)) *scene {
 	}
 	copyFixture(t, s.snapshot, "installations", "gazelle")
 	copyFixture(t, s.repositories, "repos")
+	copyFixture(t, filepath.Join(root, "charts"), "charts")
 	replace(t, filepath.Join(s.snapshot, "cluster-manager.yaml"), "repos: ../../repos", "repos: ../trees")
+	replace(t, filepath.Join(s.snapshot, "cluster-manager.yaml"), "charts: ../../charts", "charts: ../charts")
 	for _, edit := range edits {
 		edit(t, s)
 	}

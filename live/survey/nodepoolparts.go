@@ -100,7 +100,7 @@ func (r *Reader) mountedClaims(ctx context.Context, cluster clustermanager.Clust
 
 // standing is what an object's metadata says; nil: it does not exist. Whether a Kustomization applies it is not asked.
 func (r *Reader) standing(ctx context.Context, reference clustermanager.ObjectReference) clustermanager.Reading[*clustermanager.LiveObject] {
-	object, err := r.getMetadata(ctx, nounOf(reference), reference.Namespace, reference.Name)
+	object, err := r.metadataOf(ctx, reference)
 	if apierrors.IsNotFound(err) {
 		return clustermanager.Known[*clustermanager.LiveObject](nil)
 	}

@@ -42,7 +42,7 @@ func newCluster(provider, release string) clustermanager.CreateClusterRequest {
 // fixtureChart is the release chart of the fixtures.
 func fixtureChart(t testing.TB) clustermanager.ReleaseChart {
 	t.Helper()
-	folder := filepath.Join("..", "..", "fixtures", "installations", "gazelle", "charts", "release-aws-36.0.0")
+	folder := filepath.Join("..", "..", "fixtures", "charts", "release-aws-36.0.0")
 	chart := clustermanager.ReleaseChart{URL: "oci://gsoci.azurecr.io/charts/giantswarm/release-aws", Version: "36.0.0"}
 	values, err := os.ReadFile(filepath.Join(folder, "values.yaml"))
 	if err == nil {
