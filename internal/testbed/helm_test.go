@@ -253,6 +253,7 @@ func TestHelmSaysWhatIsInItsWay(t *testing.T) {
     - {kind: ConfigMap, name: cluster-app-installation-values, valuesKey: values.yaml}
     - {kind: Secret, name: wc1-values}
 `)
+	cluster[0].Object["spec"].(map[string]any)["ref"] = map[string]any{"tag": "36.0.0"}
 	apply(t, bed, cluster...)
 	waitFor(t, admin, cluster[1], func(found *unstructured.Unstructured) error {
 		return conditionIs(found, "Ready", "False", "could not resolve ConfigMap chart values reference 'org-acme/cluster-app-installation-values'")
