@@ -66,7 +66,7 @@ func (t *Tools) reader(call Call) (*survey.Reader, error) {
 		return nil, err
 	}
 	return survey.New(surveyClient(client), survey.Options{
-		Settings: t.options.Settings, Now: call.Now, Resolve: t.options.Resolve, Charts: t.options.Charts,
+		Settings: t.options.Settings, Now: call.Now, Resolve: t.options.Resolve, Charts: t.options.Charts, Resolver: t.options.Resolver,
 		Workload: func(cluster clustermanager.Cluster, endpoint clustermanager.Endpoint) (survey.Client, error) {
 			client, err := t.options.Sessions.Workload(call.Caller, cluster, endpoint)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/live/survey"
+	"github.com/clustermanager/cluster-manager/render/catalog"
 )
 
 // ListClustersRequest are the arguments of list_clusters.
@@ -46,7 +47,7 @@ func (t *Tools) handleListClusters(ctx context.Context, call Call, request ListC
 	if err != nil {
 		return ClusterList{}, err
 	}
-	return clusterList(fleet, nil), nil
+	return clusterList(fleet, catalog.PriceClaim), nil
 }
 
 // cursorAt makes the cursor of the page that follows a cluster.

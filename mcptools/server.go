@@ -29,6 +29,8 @@ type Options struct {
 	Sessions *session.Sessions
 	// Charts reads charts from the registry; nil: none is read.
 	Charts survey.Charts
+	// Resolver asks the DNS which zone a host is in; nil: none is asked, and an issuer that needs one is refused.
+	Resolver survey.Resolver
 	// Resolve tells which repository a GitRepository's URL means.
 	Resolve func(url string) (clustermanager.GitRepository, error)
 	// Transport carries git's and GitHub's requests; nil is http.DefaultTransport.

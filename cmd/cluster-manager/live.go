@@ -11,6 +11,7 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/gitops/proof"
 	"github.com/clustermanager/cluster-manager/internal/charts"
+	"github.com/clustermanager/cluster-manager/internal/dns"
 	"github.com/clustermanager/cluster-manager/internal/settings"
 	"github.com/clustermanager/cluster-manager/live/session"
 	"github.com/clustermanager/cluster-manager/live/survey"
@@ -62,6 +63,9 @@ func takeGitHubToken() githubToken {
 	return token
 }
 
+// resolverConfiguration names the nameservers that are asked for the zone of a models host.
+const resolverConfiguration = "/etc/resolv.conf"
+
 // openLive makes the tools over a live installation, for a process whose own kubeconfig is the caller.
 func openLive(options liveOptions) (*installation, error) {
 	// What another user of the machine left behind cannot be removed, and stops nobody.
@@ -73,10 +77,14 @@ func openLive(options liveOptions) (*installation, error) {
 	if _, known := options.Settings.GitHosts[options.github.host]; !options.github.IsZero() && !known {
 		return nil, fmt.Errorf("environment variable %s: %q is no host of the setting git-hosts", githubHostVariable, options.github.host)
 	}
+	resolver, err := dns.FromConfiguration(resolverConfiguration)
+	if err != nil {
+		return nil, err
+	}
 	opened := &installation{sessions: session.NewOwn(base, nil), settings: options.Settings, given: options.Given}
 	opened.chartFiles = charts.NewSurvey(charts.New(charts.Options{Address: options.registry}), sliceRule)
 	opened.tools, err = mcptools.New(mcptools.Options{
-		Version: version, Settings: options.Settings, Sessions: opened.sessions, Charts: opened.charts(),
+		Version: version, Settings: options.Settings, Sessions: opened.sessions, Charts: opened.charts(), Resolver: resolver,
 		Resolve: options.github.resolve(options.Settings), Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return options.github.caller(), nil },
 		CommitOffered: !options.github.IsZero(), ReadOnly: options.ReadOnly, Picked: options.Tools,
