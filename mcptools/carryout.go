@@ -70,7 +70,7 @@ func (t *Tools) begin(ctx context.Context, call Call, mode clustermanager.Mode) 
 	case mode != clustermanager.ModeCommit:
 		return nil, nil, clustermanager.Refuse("mode %q is unknown: use apply or commit", mode)
 	case !t.options.CommitOffered:
-		return nil, nil, clustermanager.Refuse("mode commit is not offered: this server is not registered with its GitHub App; a snapshot offers it when its caller has a github login (cluster-manager.yaml)")
+		return nil, nil, clustermanager.Refuse("%s", t.options.NoCommit)
 	case call.Caller.GitHub == nil:
 		return nil, nil, clustermanager.Refuse("mode commit needs your GitHub authorization, and this call carries none: %s", clustermanager.ConnectGitHub)
 	}

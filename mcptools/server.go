@@ -41,6 +41,8 @@ type Options struct {
 	Now func() time.Time
 	// CommitOffered says that callers may carry a GitHub identity, so that mode commit is offered.
 	CommitOffered bool
+	// NoCommit says, where mode commit is not offered, that it is not and the way out.
+	NoCommit string
 	// ReadOnly leaves the tools out that write; Picked, when not empty, all tools whose names it lacks.
 	ReadOnly bool
 	Picked   []string

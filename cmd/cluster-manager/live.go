@@ -87,7 +87,7 @@ func openLive(options liveOptions) (*installation, error) {
 		Version: version, Settings: options.Settings, Sessions: opened.sessions, Charts: opened.charts(), Resolver: resolver,
 		Resolve: options.github.resolve(options.Settings), Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return options.github.caller(), nil },
-		CommitOffered: !options.github.IsZero(), ReadOnly: options.ReadOnly, Picked: options.Tools,
+		CommitOffered: !options.github.IsZero(), NoCommit: noGitHubNote, ReadOnly: options.ReadOnly, Picked: options.Tools,
 		Notes: []string{fmt.Sprintf(ownIdentityNote, opened.sessions.Host()), options.github.note()},
 	})
 	return opened, err

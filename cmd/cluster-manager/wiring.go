@@ -23,8 +23,11 @@ import (
 	"github.com/clustermanager/cluster-manager/mcptools"
 )
 
-// snapshotNote is what get_info says of a server over a folder.
-const snapshotNote = "this server stands on a folder instead of an installation: every call runs as the person that its settings name"
+// What get_info says of a server over a folder, and what refuses mode commit there.
+const (
+	snapshotNote = "this server stands on a folder instead of an installation: every call runs as the person that its settings name"
+	noLoginNote  = "mode commit is not offered: give the caller of this snapshot a github login (cluster-manager.yaml)"
+)
 
 // installation is an installation and the tools over it: a live one, or an offline one with its forge and its registry.
 type installation struct {
@@ -108,7 +111,7 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 		Version: version, Settings: opened.settings, Sessions: opened.sessions,
 		Charts: opened.charts(), Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return opened.offline.Caller, nil },
-		CommitOffered: opened.offline.Caller.GitHub != nil, ReadOnly: opened.offline.ReadOnly, Picked: opened.offline.ToolNames,
+		CommitOffered: opened.offline.Caller.GitHub != nil, NoCommit: noLoginNote, ReadOnly: opened.offline.ReadOnly, Picked: opened.offline.ToolNames,
 		Notes: []string{snapshotNote},
 	})
 	return opened, err
