@@ -14,7 +14,7 @@ const createClusterDescription = `Create a workload cluster in org-<organization
 release: none takes the newest active one; a re-run without it keeps the cluster's, and releaseNote names a newer one. list_releases says which are offered.
 The values are checked, over the chart's and the installation's, against the release chart's own schema: every violation is named with its path before anything is written.
 The cluster trusts the installation's identity provider (global.controlPlane.oidc in values wins whole; the answer's oidc), and its creator and the organization's admins are cluster-admin on it (global.apps.rbacBootstrap.values.bindings in values replaces them, [] binds nobody; the answer's rbac).
-mode commit opens one pull request as the caller: the cluster's files, the Flux Kustomization that applies them, and its entry, all proven to build. dryRun shows every file and the objects that change. A re-run with the same arguments changes nothing.`
+mode apply writes the cluster's release, source and values to the installation. mode commit opens one pull request as the caller: the cluster's files, the Flux Kustomization that applies them, and its entry, all proven to build. dryRun shows every file and object that changes, and writes nothing. A re-run with the same arguments changes nothing.`
 
 func (t *Tools) createCluster() (Tool, error) {
 	return newTool(Tool{
@@ -22,7 +22,7 @@ func (t *Tools) createCluster() (Tool, error) {
 		Description: createClusterDescription,
 	}, map[string]func(*jsonschema.Schema){
 		"provider": withEnum(clustermanager.ClusterProviders()...),
-		"mode":     all(withDefault(strconv.Quote(string(clustermanager.ModeApply))), withNote("this build takes commit alone")),
+		"mode":     withDefault(strconv.Quote(string(clustermanager.ModeApply))),
 		"dryRun":   withDefault("false"),
 	}, t.handleCreateCluster)
 }

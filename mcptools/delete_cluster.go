@@ -19,7 +19,7 @@ func (t *Tools) deleteCluster() (Tool, error) {
 		Name: "delete_cluster", Title: "Delete a workload cluster", Kind: Removing, Commits: true,
 		Description: deleteClusterDescription,
 	}, map[string]func(*jsonschema.Schema){
-		"mode":   all(withDefault(strconv.Quote(string(clustermanager.ModeApply))), withNote("this build takes commit alone")),
+		"mode":   withDefault(strconv.Quote(string(clustermanager.ModeApply))),
 		"dryRun": withDefault("false"),
 	}, t.handleDeleteCluster)
 }

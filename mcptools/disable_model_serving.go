@@ -4,11 +4,13 @@ import (
 	"context"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/live/survey"
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
 const disableModelServingDescription = `Take model serving off a cluster: the serving slice that cluster-manager created, and the cluster's backend with model-manager. Refused while models are served on the cluster (named), unless force; refused where the slice is not cluster-manager's or cannot be read. A release that carries another slice too stays, with serving switched off in it. The claims of the model cache stay and are billed until remove_model_cache removes them.
-mode commit opens one pull request that takes the slice's files out, as the caller; commit.liveSteps name what the merge does not do. dryRun shows every file and writes nothing.`
+mode apply tears serving down on the cluster in order: the controller's release, once no controller runs the models that model-manager serves and the serving configurations, the registration, the slice, and last the serving namespace, which is removed where nothing is left in it and marked retired where something is. It answers partial and nextStep when time runs out, and the same call goes on. Of a slice that is gone it removes what that left.
+mode commit opens one pull request that takes the slice's files out, as the caller; commit.liveSteps name what the merge does not do. dryRun lists everything and writes nothing.`
 
 func (t *Tools) disableModelServing() (Tool, error) {
 	arguments := servingArguments()
@@ -26,9 +28,10 @@ func (t *Tools) handleDisableModelServing(ctx context.Context, call Call, reques
 	}
 	return t.changeServing(ctx, call, servingChange{
 		tool: "disable_model_serving", verb: "disable-serving", summary: "disable model serving", changes: "disable model serving",
-		cluster: request.Cluster, namespace: request.Namespace, mode: request.Mode, dryRun: request.DryRun,
-		compose: func(survey clustermanager.Survey) (compose.Serving, error) {
-			return compose.DisableServing(request, survey)
+		mode: request.Mode, dryRun: request.DryRun,
+		read: func(ctx context.Context, reader *survey.Reader) (clustermanager.Survey, composeServing, error) {
+			facts, err := reader.ServingRemoval(ctx, request)
+			return facts.Survey, func() (compose.Serving, error) { return compose.DisableServing(request, facts) }, err
 		},
 	})
 }

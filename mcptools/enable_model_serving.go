@@ -7,12 +7,14 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/live/survey"
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
 const enableModelServingDescription = `Switch model serving on for a cluster, with or without a GPU pool: the serving slice, which is the cluster's one release of the agent-platform chart, and the cluster's backend with model-manager. The slice takes after the installation's own platform release (chart version, identity, domain); a workload cluster's models answer at models.<cluster>.<base domain>. A slice that exists is updated in place; serving that somebody else provides is left alone and refused.
 With exactly one GPU pool predictors are pinned to it. cache: true mounts the model cache's claim, which is billed every month it exists; false serves without it; left out, the slice keeps its setting, and a first slice has none. A claim is never moved to another zone here; create_node_pool with zones does that.
-mode commit opens one pull request with the slice's files as the caller; dryRun shows every file and writes nothing.`
+A serving namespace that is marked retired is taken back, and serving configurations that an earlier slice left terminating are removed so that the new one makes them anew.
+mode apply writes to the installation; mode commit opens one pull request with the slice's files as the caller, and registers the cluster once that is open. dryRun shows everything and writes nothing.`
 
 func (t *Tools) enableModelServing() (Tool, error) {
 	return newTool(Tool{
@@ -24,7 +26,7 @@ func (t *Tools) enableModelServing() (Tool, error) {
 // servingArguments refine the arguments that both serving tools have.
 func servingArguments() map[string]func(*jsonschema.Schema) {
 	return map[string]func(*jsonschema.Schema){
-		"mode":   all(withDefault(strconv.Quote(string(clustermanager.ModeApply))), withNote("this build takes commit alone")),
+		"mode":   withDefault(strconv.Quote(string(clustermanager.ModeApply))),
 		"dryRun": withDefault("false"),
 	}
 }
@@ -36,9 +38,10 @@ func (t *Tools) handleEnableModelServing(ctx context.Context, call Call, request
 	}
 	return t.changeServing(ctx, call, servingChange{
 		tool: "enable_model_serving", verb: "enable-serving", summary: "enable model serving", changes: "change model serving",
-		cluster: request.Cluster, namespace: request.Namespace, mode: request.Mode, dryRun: request.DryRun,
-		compose: func(survey clustermanager.Survey) (compose.Serving, error) {
-			return compose.EnableServing(request, survey)
+		mode: request.Mode, dryRun: request.DryRun,
+		read: func(ctx context.Context, reader *survey.Reader) (clustermanager.Survey, composeServing, error) {
+			facts, err := reader.Serving(ctx, request.Namespace, request.Cluster)
+			return facts, func() (compose.Serving, error) { return compose.EnableServing(request, facts) }, err
 		},
 	})
 }
@@ -46,11 +49,13 @@ func (t *Tools) handleEnableModelServing(ctx context.Context, call Call, request
 // servingChange is what the two serving tools differ in.
 type servingChange struct {
 	tool, verb, summary, changes string
-	cluster, namespace           string
 	mode                         clustermanager.Mode
 	dryRun                       bool
-	compose                      func(clustermanager.Survey) (compose.Serving, error)
+	// read reads the facts that compose decides from.
+	read func(ctx context.Context, reader *survey.Reader) (clustermanager.Survey, composeServing, error)
 }
+
+type composeServing func() (compose.Serving, error)
 
 func (t *Tools) changeServing(ctx context.Context, call Call, asked servingChange) (clustermanager.WriteResult, error) {
 	ctx, cancel, err := t.begin(ctx, call, asked.mode)
@@ -63,12 +68,12 @@ func (t *Tools) changeServing(ctx context.Context, call Call, asked servingChang
 		return clustermanager.WriteResult{}, err
 	}
 	call.Progress(stepSurvey)
-	survey, err := reader.Serving(ctx, asked.namespace, asked.cluster)
+	survey, compose, err := asked.read(ctx, reader)
 	if err != nil {
 		return clustermanager.WriteResult{}, err
 	}
 	call.Progress(stepCompose)
-	serving, err := asked.compose(survey)
+	serving, err := compose()
 	if err != nil {
 		return clustermanager.WriteResult{}, err
 	}
@@ -80,6 +85,6 @@ func (t *Tools) changeServing(ctx context.Context, call Call, asked servingChang
 		tool: asked.tool, mode: asked.mode, dryRun: asked.dryRun,
 		verb: asked.verb, names: []string{survey.Cluster.Name},
 		scope: survey.Cluster.Name, summary: asked.summary, changes: asked.changes, subject: survey.Cluster.Name,
-		survey: survey, plan: serving.Plan, liveSteps: serving.LiveSteps,
+		survey: survey, plan: serving.Plan, liveSteps: serving.LiveSteps, removed: serving.File,
 	}, result)
 }

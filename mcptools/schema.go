@@ -64,11 +64,6 @@ func withPattern(pattern string) func(*jsonschema.Schema) {
 	return func(schema *jsonschema.Schema) { schema.Pattern = pattern }
 }
 
-// withNote adds to a description what this build leaves out.
-func withNote(note string) func(*jsonschema.Schema) {
-	return func(schema *jsonschema.Schema) { schema.Description += " (" + note + ")" }
-}
-
 // withDefault takes a default as JSON text.
 func withDefault(text string) func(*jsonschema.Schema) {
 	return func(schema *jsonschema.Schema) { schema.Default = json.RawMessage(text) }

@@ -32,6 +32,9 @@ func (r *Reader) NodePoolRemoval(ctx context.Context, request clustermanager.Del
 	}
 	serving := &made.Serving
 	var reads errgroup.Group
+	start := func(read func()) {
+		reads.Go(func() error { read(); return nil })
+	}
 	for _, read := range []func(){
 		func() { made.Pools = clustermanager.Read(r.pools(ctx, cluster)) },
 		func() { made.Nodes = clustermanager.Read(r.nodes(ctx, cluster)) },
@@ -41,19 +44,11 @@ func (r *Reader) NodePoolRemoval(ctx context.Context, request clustermanager.Del
 		func() { made.Parts = r.parts(ctx, cluster) },
 		func() { made.Predictors = clustermanager.Read(r.predictors(ctx, cluster)) },
 		func() { made.Configs = clustermanager.Read(r.everyConfig(ctx, cluster)) },
-		func() { serving.Slice = clustermanager.Read(r.slice(ctx, cluster)) },
-		func() { serving.Backends = clustermanager.Read(r.backends(ctx)) },
-		func() { serving.Models = clustermanager.Read(r.models(ctx, cluster)) },
-		func() { serving.Namespace = clustermanager.Read(r.servingNamespace(ctx, cluster)) },
-		func() { serving.GatewayAPI = clustermanager.Read(r.gatewayAPI(ctx, cluster)) },
-		func() {
-			serving.Configs = clustermanager.Read(r.servingConfigs(ctx, cluster, cluster.Namespace))
-		},
 		func() { serving.Platform = clustermanager.Read(r.platform(ctx)) },
-		func() { serving.Endpoint = clustermanager.Read(r.endpoint(ctx, cluster)) },
 	} {
-		reads.Go(func() error { read(); return nil })
+		start(read)
 	}
+	r.startServing(ctx, cluster, serving, start)
 	_ = reads.Wait()
 	if err := ctx.Err(); err != nil {
 		return clustermanager.NodePoolRemovalSurvey{}, fmt.Errorf("Cluster %s/%s: reading what goes with a pool: %w", cluster.Namespace, cluster.Name, err)

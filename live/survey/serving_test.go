@@ -290,17 +290,13 @@ spec: {template: {spec: {initContainers: [{image: a}]}}}
 	}
 }
 
-// Serving is what enable_model_serving and disable_model_serving read.
+// Serving is what enable_model_serving reads, ServingRemoval what disable_model_serving does.
 func TestServing(t *testing.T) {
 	over := &wire{}
 	reader := serving(t).reader(t, over)
 	made, err := reader.Serving(t.Context(), "org-acme", "wc1")
 	if err != nil {
 		t.Fatal(err)
-	}
-	want := []clustermanager.ServedModel{{Kind: "LLMInferenceService", Namespace: "model-serving", Name: "qwen", Model: "Qwen/Qwen3-8B", Managed: true}}
-	if diff := cmp.Diff(want, made.Serving.Models.Or(nil)); diff != "" {
-		t.Error(diff, made.Serving.Models.Reason())
 	}
 	keys := make([]string, 0, len(made.Live))
 	for key, live := range made.Live {
@@ -320,6 +316,14 @@ func TestServing(t *testing.T) {
 		if slices.ContainsFunc(over.requested(), func(request string) bool { return strings.Contains(request, part) }) {
 			t.Errorf("asked for %s", part)
 		}
+	}
+	removal, err := reader.ServingRemoval(t.Context(), clustermanager.DisableModelServingRequest{Namespace: "org-acme", Cluster: "wc1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []clustermanager.ServedModel{{Kind: "LLMInferenceService", Namespace: "model-serving", Name: "qwen", Model: "Qwen/Qwen3-8B", Managed: true}}
+	if diff := cmp.Diff(want, removal.Serving.Models.Or(nil)); diff != "" || removal.Configs.Err() != nil || removal.Parts.Children.Err() != nil || removal.Serving.Component.Status == "" {
+		t.Error(diff, removal)
 	}
 	if _, err := reader.Serving(t.Context(), "", "none"); clustermanager.ReasonOf(err) != clustermanager.ReasonNotFound {
 		t.Error(err)

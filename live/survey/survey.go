@@ -94,19 +94,12 @@ func (r *Reader) NodePool(ctx context.Context, request clustermanager.CreateNode
 	})
 }
 
-// Serving reads the facts that a cluster's model serving is composed from or removed by. Its errors are NodePool's.
+// Serving reads the facts that a cluster's model serving is composed from. Its errors are NodePool's.
 func (r *Reader) Serving(ctx context.Context, namespace, cluster string) (clustermanager.Survey, error) {
 	return r.survey(ctx, namespace, cluster, func(made *clustermanager.Survey, values func() effectiveValues, start func(func())) {
 		cluster := made.Cluster
-		var models clustermanager.Reading[[]clustermanager.ServedModel]
 		start(func() { made.Live = r.liveObjects(ctx, r.objectsOfServing(cluster)) })
-		start(func() {
-			var reads errgroup.Group
-			reads.Go(func() error { models = clustermanager.Read(r.models(ctx, cluster)); return nil })
-			made.Serving = r.servingSurvey(ctx, cluster, values)
-			_ = reads.Wait()
-			made.Serving.Models = models
-		})
+		start(func() { made.Serving = r.servingSurvey(ctx, cluster, values) })
 	})
 }
 

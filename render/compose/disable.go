@@ -2,6 +2,7 @@ package compose
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -17,44 +18,55 @@ func CheckDisableServing(request clustermanager.DisableModelServingRequest) erro
 // removal is the decision to take serving off a cluster.
 type removal struct {
 	*base
-	force bool
-	slice *clustermanager.Slice
+	teardown teardown
+	force    bool
+	slice    *clustermanager.Slice
 	// others are the components of another slice that the release carries, sorted; with one the release stays.
 	others []string
 }
 
-// DisableServing takes the serving slice off a cluster, and its registration. A release that carries another slice too
-// stays, with serving switched off in it. The ordered teardown on the cluster itself is no part of it: LiveSteps name
-// the call that does it. An error is a *clustermanager.Refusal or a *clustermanager.NotFound.
-func DisableServing(request clustermanager.DisableModelServingRequest, survey clustermanager.Survey) (Serving, error) {
+// DisableServing takes the serving slice off a cluster in order, and its registration. A release that carries another
+// slice too stays, with serving switched off in it. Of a slice that is gone it composes what that left. In mode commit
+// the ordered teardown on the cluster itself is left to the call that LiveSteps name. An error is a
+// *clustermanager.Refusal or a *clustermanager.NotFound.
+func DisableServing(request clustermanager.DisableModelServingRequest, facts clustermanager.ServingRemovalSurvey) (Serving, error) {
 	if err := CheckDisableServing(request); err != nil {
 		return Serving{}, err
 	}
-	r := removal{base: &base{survey: survey, mode: request.WithDefaults().Mode}, force: request.Force}
-	if err := establishAll(r.checkTarget, r.readSlice, r.guardModels); err != nil {
+	r := removal{base: &base{survey: facts.Survey, mode: request.WithDefaults().Mode}, force: request.Force}
+	r.teardown = teardown{r.base, facts.Parts, facts.Configs}
+	if err := establishAll(r.checkTarget, r.readSlice); err != nil {
 		return Serving{}, err
 	}
-	steps, err := r.guardOwnership(slices.Concat(r.sliceSteps(), r.registrations()))
+	compose := r.compose
+	if r.slice == nil {
+		compose = r.leftovers
+	}
+	steps, err := compose()
 	if err != nil {
 		return Serving{}, err
 	}
-	served := Serving{Serving: survey.Serving.Component, LiveSteps: r.liveSteps()}
-	served.SliceKept = len(r.others) > 0
+	served := Serving{Serving: facts.Serving.Component, LiveSteps: r.liveSteps(steps)}
+	if served.SliceKept = len(r.others) > 0; !served.SliceKept {
+		served.File = clustermanager.SliceReference(r.survey.Cluster).Name
+	}
 	served.Plan = clustermanager.Plan{Steps: steps, Notes: r.notes, Warnings: r.warnings}
 	return served, nil
 }
 
-// readSlice takes the release to remove. One that cannot be read is not removed, force or not.
+// readSlice takes the release to remove; nil: there is none. One that cannot be read is not removed, force or not.
 func (r *removal) readSlice() error {
 	reference := clustermanager.SliceReference(r.survey.Cluster)
 	found, err := need(r.base, r.survey.Serving.Slice, "its serving slice")
 	if err != nil {
 		return err
 	}
-	live, _ := r.survey.Live[clustermanager.LiveKey(reference)].Get()
+	live, err := need(r.base, r.survey.Live[clustermanager.LiveKey(reference)], "whose "+reference.String()+" is")
 	switch {
+	case err != nil:
+		return err
 	case found == nil && live == nil:
-		return &clustermanager.NotFound{What: reference.String(), Suffix: "cluster " + r.survey.Cluster.Name + " has no serving slice of cluster-manager; list_clusters shows who serves on it, and what a slice may have left is removed in mode apply"}
+		return nil
 	case found == nil || !found.Owned:
 		return clustermanager.Refuse("%s: it exists and cluster-manager did not create it, so it is not removed: remove it where it comes from", reference)
 	}
@@ -64,6 +76,63 @@ func (r *removal) readSlice() error {
 		return clustermanager.Refuse("%s: it carries another slice too (%s) and its OCIRepository is gone, so it cannot be written anew: see to that first", reference, strings.Join(r.others, ", "))
 	}
 	return nil
+}
+
+// compose puts the steps in their order.
+func (r *removal) compose() ([]clustermanager.Step, error) {
+	if err := r.guardModels(); err != nil {
+		return nil, err
+	}
+	configurations, err := r.teardown.configurations(r.slice.TargetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	registrations, err := r.guardOwnership(r.registrations())
+	if err != nil {
+		return nil, err
+	}
+	var release, remains []clustermanager.Step
+	if len(r.others) > 0 {
+		release, err = r.switchedOff()
+	} else {
+		release, err = r.teardown.release(r.slice)
+		remains = r.teardown.remains()
+	}
+	return slices.Concat(configurations, registrations, release, remains), err
+}
+
+// leftovers are what a slice whose release is gone left. In mode commit there is nothing to propose then.
+func (r *removal) leftovers() ([]clustermanager.Step, error) {
+	gone := &clustermanager.NotFound{What: clustermanager.SliceReference(r.survey.Cluster).String(), Suffix: "cluster " + r.survey.Cluster.Name + " has no serving slice of cluster-manager, and nothing of one is left; list_clusters shows who serves on it"}
+	if r.mode == clustermanager.ModeCommit {
+		gone.Suffix = "cluster " + r.survey.Cluster.Name + " has no serving slice of cluster-manager; list_clusters shows who serves on it, and what a slice may have left is removed in mode apply"
+		return nil, gone
+	}
+	steps, err := r.guardOwnership(r.leftRegistrations())
+	if err != nil {
+		return nil, err
+	}
+	steps = append(steps, r.teardown.left()...)
+	if len(steps) == 0 {
+		for _, warning := range r.warnings {
+			gone.Suffix += "; " + warning
+		}
+		return nil, gone
+	}
+	return steps, nil
+}
+
+// leftRegistrations are those of a cluster that nobody serves models on any more. Where somebody else does, the
+// registration that goes with the cluster's pools is theirs.
+func (r *removal) leftRegistrations() []clustermanager.Step {
+	if !r.survey.Serving.Component.ComposedHere() {
+		return nil
+	}
+	if err := r.survey.Serving.Backends.Err(); err != nil {
+		r.warn("which backends cluster %s is registered under could not be read: %v", r.survey.Cluster.Name, err)
+		return nil
+	}
+	return r.registrations()
 }
 
 // otherComponents are the components that are on in a release and belong to no serving slice of any version, sorted.
@@ -90,7 +159,6 @@ func (r *removal) guardModels() error {
 	models, known := r.survey.Serving.Models.Get()
 	switch {
 	case !known && r.force:
-		r.warn("%s: which models are served on it could not be read, and is not known: %s", r.cluster(), r.survey.Serving.Models.Reason())
 		return nil
 	case !known:
 		return clustermanager.Refuse("%s: which models are served on it could not be read: %s; see to that and call again, or call with force", r.cluster(), r.survey.Serving.Models.Reason())
@@ -111,22 +179,16 @@ func (r *removal) guardModels() error {
 	}
 }
 
-// sliceSteps remove the release, or write it anew without serving.
-func (r *removal) sliceSteps() []clustermanager.Step {
-	objects := clustermanager.SliceObjects(r.survey.Cluster)
-	if len(r.others) == 0 {
-		var steps []clustermanager.Step
-		for _, reference := range objects.References() {
-			steps = append(steps, clustermanager.Step{
-				Verb: clustermanager.Remove, Lane: clustermanager.Declared,
-				Object: owned(r.survey.Cluster, reference, r.labels(clustermanager.ChartAgentPlatform)),
-			})
-		}
-		return steps
+// switchedOff writes the release anew without serving. One that has none already is left, wherever it comes from.
+func (r *removal) switchedOff() ([]clustermanager.Step, error) {
+	r.warn("%s: the release stays, since it carries another slice too (%s); serving is switched off in it, and the serving namespace stays", r.slice.Release, strings.Join(r.others, ", "))
+	before := r.slice.Values.Reveal()
+	values := withoutServing(before)
+	if r.mode == clustermanager.ModeApply && reflect.DeepEqual(values, copied(before)) {
+		return nil, nil
 	}
-	r.warn("%s: the release stays, since it carries another slice too (%s); serving is switched off in it, and the serving namespace stays", objects.Release, strings.Join(r.others, ", "))
 	source := catalog.Source{URL: catalog.SliceAt("").URL, Tag: r.slice.Tag, Range: r.slice.Range}
-	return r.sliceRelease(source, withoutServing(r.slice.Values.Reveal()))
+	return r.guardOwnership(r.sliceRelease(source, values))
 }
 
 // withoutServing are a release's values with the parts of serving off that only serving needs. A component that the
@@ -142,27 +204,27 @@ func withoutServing(values map[string]any) map[string]any {
 }
 
 // registrations removes the cluster's backend, and the one that it may have under the shared name.
-func (r *removal) registrations() []clustermanager.Step {
-	own, shared := clustermanager.BackendReference(r.survey.Cluster, r.survey.Settings), clustermanager.SharedBackendReference(r.survey.Settings)
-	backends, known := r.survey.Serving.Backends.Get()
+func (b *base) registrations() []clustermanager.Step {
+	own, shared := clustermanager.BackendReference(b.survey.Cluster, b.survey.Settings), clustermanager.SharedBackendReference(b.survey.Settings)
+	backends, known := b.survey.Serving.Backends.Get()
 	if !known {
-		r.warn("which backends cluster %s is registered under could not be read: %s", r.survey.Cluster.Name, r.survey.Serving.Backends.Reason())
-		return []clustermanager.Step{r.unregister(own)}
+		b.warn("which backends cluster %s is registered under could not be read: %s", b.survey.Cluster.Name, b.survey.Serving.Backends.Reason())
+		return []clustermanager.Step{b.unregister(own)}
 	}
 	var steps []clustermanager.Step
 	for _, backend := range backends {
-		ours := backend.Owned && backend.Cluster == r.survey.Cluster.Name && (backend.Organization == "" || backend.Organization == r.survey.Cluster.Organization)
+		ours := backend.Owned && backend.Cluster == b.survey.Cluster.Name && (backend.Organization == "" || backend.Organization == b.survey.Cluster.Organization)
 		for _, reference := range distinctReferences(own, shared) {
 			if ours && backend.ConfigMap.Name == reference.Name {
-				steps = append(steps, r.unregister(reference))
+				steps = append(steps, b.unregister(reference))
 			}
 		}
 	}
 	return steps
 }
 
-func (r *removal) unregister(reference clustermanager.ObjectReference) clustermanager.Step {
-	return clustermanager.Step{Verb: clustermanager.Remove, Lane: clustermanager.Runtime, Object: r.backendObject(reference)}
+func (b *base) unregister(reference clustermanager.ObjectReference) clustermanager.Step {
+	return clustermanager.Step{Verb: clustermanager.Remove, Lane: clustermanager.Runtime, Object: b.backendObject(reference)}
 }
 
 func distinctReferences(references ...clustermanager.ObjectReference) []clustermanager.ObjectReference {
@@ -170,12 +232,13 @@ func distinctReferences(references ...clustermanager.ObjectReference) []clusterm
 }
 
 // liveSteps are what the merge leaves to a person.
-func (r *removal) liveSteps() []string {
+func (r *removal) liveSteps(steps []clustermanager.Step) []string {
 	if r.mode != clustermanager.ModeCommit {
 		return nil
 	}
-	return []string{
-		"after the merge call disable_model_serving in mode apply with the same arguments: it tears serving down in order on the cluster, or removes what pruning left",
-		"if the pull request is closed unmerged, call enable_model_serving again to register the backend anew",
+	after := []string{"after the merge call disable_model_serving in mode apply with the same arguments: it tears serving down in order on the cluster, or removes what pruning left"}
+	if slices.ContainsFunc(steps, func(step clustermanager.Step) bool { return step.Lane == clustermanager.Runtime }) {
+		after = append(after, "if the pull request is closed unmerged, call enable_model_serving again to register the backend anew")
 	}
+	return after
 }

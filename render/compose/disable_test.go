@@ -2,6 +2,7 @@ package compose
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,42 +11,104 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-// servedOn is wc1 with a slice of ours, registered under its own name.
-func servedOn(t *testing.T, values map[string]any) clustermanager.Survey {
-	survey := servingOf(t, "wc1")
-	runs(&survey, values)
+// servedOn is wc1 with a slice of ours and its children, registered under its own name.
+func servedOn(t *testing.T, values map[string]any) clustermanager.ServingRemovalSurvey {
+	survey := clustermanager.ServingRemovalSurvey{Survey: servingOf(t, "wc1")}
+	runs(&survey.Survey, values)
 	survey.Serving.Backends = clustermanager.Known([]clustermanager.Backend{
 		{ConfigMap: clustermanager.NamespacedName{Namespace: "agent-platform", Name: "model-backend-kserve-wc1"}, Name: "kserve-wc1", Cluster: "wc1", Organization: "acme", Owned: true},
 		{ConfigMap: clustermanager.NamespacedName{Namespace: "agent-platform", Name: "model-backend-kserve-wc2"}, Name: "kserve-wc2", Cluster: "wc2", Organization: "acme", Owned: true},
 	})
+	survey.Serving.Namespace = clustermanager.Known(&clustermanager.ServingNamespace{
+		Name: "model-serving", RenderedBy: clustermanager.NamespacedName{Namespace: "org-acme", Name: "wc1-agent-platform-connectivity"},
+	})
+	survey.Parts.Children = clustermanager.Known([]clustermanager.SliceChild{
+		{Name: "wc1-agent-platform-connectivity", Chart: chartConnectivity}, {Name: "wc1-agentgateway", Chart: chartAgentGateway},
+		{Name: "wc1-kserve-llmisvc-resources", Chart: chartController}, {Name: "wc1-kserve-runtime-configs", Chart: chartConfigs},
+	})
+	survey.Configs = clustermanager.Known([]clustermanager.ObjectReference{})
 	return survey
 }
 
-func disable(force bool) clustermanager.DisableModelServingRequest {
-	return clustermanager.DisableModelServingRequest{Cluster: "wc1", Force: force, Mode: "commit"}
+func disable(mode clustermanager.Mode) clustermanager.DisableModelServingRequest {
+	return clustermanager.DisableModelServingRequest{Cluster: "wc1", Mode: mode}
 }
 
+const (
+	configurationSteps = `remove teardown HelmRelease org-acme/wc1-kserve-llmisvc-resources
+await teardown every Deployment in  control-plane=llmisvc-controller-manager @target
+remove teardown every LLMInferenceService in model-serving app.kubernetes.io/managed-by=model-manager @target
+remove teardown every LLMInferenceServiceConfig in org-acme  @target
+remove teardown HelmRelease org-acme/wc1-kserve-runtime-configs
+remove runtime ConfigMap agent-platform/model-backend-kserve-wc1
+`
+	namespaceSteps = `await teardown HelmRelease org-acme/wc1-agent-platform-connectivity
+retire teardown Namespace model-serving @target`
+	gatewaySteps = `remove teardown CustomResourceDefinition backendtlspolicies.gateway.networking.k8s.io @target
+remove teardown CustomResourceDefinition gatewayclasses.gateway.networking.k8s.io @target
+remove teardown CustomResourceDefinition grpcroutes.gateway.networking.k8s.io @target
+remove teardown CustomResourceDefinition httproutes.gateway.networking.k8s.io @target
+remove teardown CustomResourceDefinition listenersets.gateway.networking.k8s.io @target
+remove teardown CustomResourceDefinition referencegrants.gateway.networking.k8s.io @target
+remove teardown CustomResourceDefinition tcproutes.gateway.networking.k8s.io @target
+remove teardown CustomResourceDefinition tlsroutes.gateway.networking.k8s.io @target
+remove teardown CustomResourceDefinition udproutes.gateway.networking.k8s.io @target
+remove teardown CustomResourceDefinition gateways.gateway.networking.k8s.io @target`
+	disableSteps = configurationSteps + `remove declared OCIRepository org-acme/wc1-agent-platform
+remove declared HelmRelease org-acme/wc1-agent-platform
+` + namespaceSteps
+)
+
+// The slice never goes at once: its release is removed when what only its controller would let go is gone.
 func TestDisable(t *testing.T) {
-	survey := servedOn(t, map[string]any{"components": map[string]any{"kserve-crd": map[string]any{"enabled": true}, "gateway-api-crds": map[string]any{"enabled": true}, "muster": map[string]any{"enabled": false}}})
-	made, err := DisableServing(disable(false), survey)
-	if err != nil {
-		t.Fatal(err)
+	for _, mode := range []clustermanager.Mode{clustermanager.ModeApply, clustermanager.ModeCommit} {
+		made, err := DisableServing(disable(mode), servedOn(t, map[string]any{"components": map[string]any{"muster": map[string]any{"enabled": false}}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(disableSteps, stepsText(made.Plan)); diff != "" {
+			t.Error(diff)
+		}
+		if made.SliceKept || made.File != "wc1-agent-platform" || (len(made.LiveSteps) == 2) != (mode == clustermanager.ModeCommit) || made.Plan.Warnings != nil {
+			t.Errorf("%+v", made)
+		}
 	}
-	want := []string{
-		"remove declared OCIRepository org-acme/wc1-agent-platform", "remove declared HelmRelease org-acme/wc1-agent-platform",
-		"remove runtime ConfigMap agent-platform/model-backend-kserve-wc1",
-	}
-	if diff := cmp.Diff(want, order(made.Plan)); diff != "" {
-		t.Error(diff)
-	}
-	if made.SliceKept || len(made.LiveSteps) != 2 || !strings.HasPrefix(made.LiveSteps[0], "after the merge call disable_model_serving in mode apply") || made.Plan.Warnings != nil {
-		t.Errorf("%+v", made)
+	survey := servedOn(t, map[string]any{"components": map[string]any{"gateway-api-crds": map[string]any{"enabled": true}}})
+	made, err := DisableServing(disable("apply"), survey)
+	if text := stepsText(made.Plan); err != nil || !strings.Contains(text, "annotate teardown CustomResourceDefinition gateways.gateway.networking.k8s.io @target\nremove declared OCIRepository") ||
+		!strings.HasSuffix(text, "await teardown HelmRelease org-acme/wc1-agentgateway\n"+gatewaySteps) {
+		t.Errorf("the Gateway API: %v\n%s", err, text)
 	}
 	survey.Serving.Backends = clustermanager.Known([]clustermanager.Backend{
 		{ConfigMap: clustermanager.NamespacedName{Namespace: "agent-platform", Name: "model-backend-kserve"}, Cluster: "wc1", Owned: true},
 	})
-	if made, err := DisableServing(disable(false), survey); err != nil || order(made.Plan)[2] != "remove runtime ConfigMap agent-platform/model-backend-kserve" {
+	if made, err := DisableServing(disable("commit"), survey); err != nil || !strings.Contains(stepsText(made.Plan), "remove runtime ConfigMap agent-platform/model-backend-kserve\n") {
 		t.Errorf("the shared registration: %q, %v", order(made.Plan), err)
+	}
+	survey.Serving.Backends = clustermanager.Known([]clustermanager.Backend{})
+	if made, err := DisableServing(disable("commit"), survey); err != nil || len(made.LiveSteps) != 1 || !strings.HasPrefix(made.LiveSteps[0], "after the merge call disable_model_serving in mode apply") {
+		t.Errorf("no registration: %q, %v", made.LiveSteps, err)
+	}
+}
+
+// A cluster that cannot be read lets go what is on the installation, by force alone.
+func TestDisableAnUnreadableCluster(t *testing.T) {
+	survey, request := servedOn(t, map[string]any{}), disable("apply")
+	survey.Serving.Models = clustermanager.Unknown[[]clustermanager.ServedModel]("no way in")
+	survey.Configs = clustermanager.Unknown[[]clustermanager.ObjectReference]("no way in")
+	survey.Serving.Namespace = clustermanager.Unknown[*clustermanager.ServingNamespace]("no way in")
+	if _, err := DisableServing(request, survey); clustermanager.ReasonOf(err) != clustermanager.ReasonRefused {
+		t.Errorf("without force: %v", err)
+	}
+	request.Force = true
+	made, err := DisableServing(request, survey)
+	if err != nil || strings.Join(made.Plan.Warnings, "\n") != "Cluster org-acme/wc1: which models are served on it could not be read, and is not known: no way in" {
+		t.Errorf("%q, %v", made.Plan.Warnings, err)
+	}
+	for _, step := range made.Plan.Steps {
+		if step.Select != nil && step.Verb == clustermanager.Remove && !step.Optional {
+			t.Errorf("%s stops the removal", step.Reference())
+		}
 	}
 }
 
@@ -58,7 +121,7 @@ func TestDisableKeepsAnotherSlice(t *testing.T) {
 		},
 		"global": map[string]any{"domain": "x"},
 	})
-	made, err := DisableServing(disable(false), survey)
+	made, err := DisableServing(disable("commit"), survey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,39 +134,129 @@ func TestDisableKeepsAnotherSlice(t *testing.T) {
 			t.Errorf("%q is %d times in\n%s", want, got, text)
 		}
 	}
-	if removed := made.Plan.Objects(clustermanager.Remove, clustermanager.Declared); removed != nil || !made.SliceKept {
-		t.Errorf("kept %t, removed %v", made.SliceKept, removed)
+	const writes = "ensure declared OCIRepository org-acme/wc1-agent-platform\nensure declared HelmRelease org-acme/wc1-agent-platform"
+	if diff := cmp.Diff(configurationSteps+writes, stepsText(made.Plan)); diff != "" || !made.SliceKept || made.File != "" {
+		t.Errorf("kept %t %q\n%s", made.SliceKept, made.File, diff)
 	}
 	if got := strings.Join(made.Plan.Warnings, "\n"); !strings.Contains(got, "the release stays, since it carries another slice too (kagent)") {
 		t.Error(got)
 	}
-	if enabled, _ := lookup(survey.Serving.Slice.Or(nil).Values.Reveal(), "components", "modelServing", "enabled").(bool); !enabled {
+	before := survey.Serving.Slice.Or(nil).Values.Reveal()
+	if enabled, _ := lookup(before, "components", "modelServing", "enabled").(bool); !enabled {
 		t.Error("the survey was changed")
 	}
+	// After the merge git holds the release, and has serving off in it already.
+	runs(&survey.Survey, withoutServing(before))
+	for _, object := range clustermanager.SliceObjects(survey.Cluster).References() {
+		survey.Live[clustermanager.LiveKey(object)].Or(nil).InInventoryOf = &clustermanager.NamespacedName{Namespace: "flux", Name: "wc1"}
+	}
+	if made, err = DisableServing(disable("apply"), survey); err != nil || stepsText(made.Plan) != strings.TrimSuffix(configurationSteps, "\n") {
+		t.Errorf("after the merge: %v\n%s", err, stepsText(made.Plan))
+	}
 }
+
+// What a slice that is gone left: after a merge, an enablement that was closed unmerged, or a teardown that was cut.
+func TestWhatASliceThatIsGoneLeft(t *testing.T) {
+	gone := func(s *clustermanager.ServingRemovalSurvey) {
+		s.Serving.Component = clustermanager.Component{Status: clustermanager.ComponentAbsent}
+		s.Serving.Slice = clustermanager.Known[*clustermanager.Slice](nil)
+		s.Serving.Backends = clustermanager.Known([]clustermanager.Backend{})
+		s.Serving.Namespace = clustermanager.Known[*clustermanager.ServingNamespace](nil)
+		s.Parts.Children = clustermanager.Known([]clustermanager.SliceChild{})
+		for _, reference := range clustermanager.SliceObjects(s.Cluster).References() {
+			s.Live[clustermanager.LiveKey(reference)] = clustermanager.Known[*clustermanager.LiveObject](nil)
+		}
+	}
+	registered := func(s *clustermanager.ServingRemovalSurvey) {
+		s.Serving.Backends = clustermanager.Known([]clustermanager.Backend{
+			{ConfigMap: clustermanager.NamespacedName{Namespace: "agent-platform", Name: "model-backend-kserve"}, Cluster: "wc1", Owned: true},
+			{ConfigMap: clustermanager.NamespacedName{Namespace: "agent-platform", Name: "model-backend-kserve-wc1"}, Cluster: "wc1", Organization: "acme", Owned: true},
+		})
+	}
+	stranded := func(s *clustermanager.ServingRemovalSurvey) {
+		s.Configs = clustermanager.Known([]clustermanager.ObjectReference{{Kind: "LLMInferenceServiceConfig", Namespace: "org-acme", Name: "a"}, {Kind: "LLMInferenceServiceConfig", Namespace: "other", Name: "b"}})
+		s.Serving.Models = clustermanager.Known([]clustermanager.ServedModel{{Kind: "LLMInferenceService", Namespace: "model-serving", Name: "qwen", Managed: true}})
+	}
+	namespace := func(s *clustermanager.ServingRemovalSurvey) {
+		s.Serving.Namespace = servedOn(t, nil).Serving.Namespace
+	}
+	others := func(s *clustermanager.ServingRemovalSurvey) {
+		s.Serving.Component = clustermanager.Component{Status: clustermanager.ComponentPresent, Provider: clustermanager.ProviderChart, Evidence: []string{"Deployment kserve/llmisvc"}}
+	}
+	brought := func(s *clustermanager.ServingRemovalSurvey) {
+		s.Serving.GatewayAPI = clustermanager.Known(clustermanager.GatewayAPI{Installed: true, ComposedBy: "org-acme/wc1-agent-platform"})
+	}
+	unread := func(s *clustermanager.ServingRemovalSurvey) {
+		s.Configs = clustermanager.Unknown[[]clustermanager.ObjectReference]("no way in")
+	}
+	const registrations = "remove runtime ConfigMap agent-platform/model-backend-kserve\nremove runtime ConfigMap agent-platform/model-backend-kserve-wc1"
+	const purged = "remove teardown every LLMInferenceService in model-serving app.kubernetes.io/managed-by=model-manager @target\nremove teardown every LLMInferenceServiceConfig in org-acme  @target"
+	for name, test := range map[string]struct {
+		changes []func(*clustermanager.ServingRemovalSurvey)
+		want    string
+		says    string
+	}{
+		"nothing":              {want: ""},
+		"registrations":        {changes: []func(*clustermanager.ServingRemovalSurvey){registered}, want: registrations},
+		"another's":            {changes: []func(*clustermanager.ServingRemovalSurvey){registered, stranded, others}, want: "", says: "somebody else serves models on it (Deployment kserve/llmisvc), so its configurations and models are left"},
+		"stranded":             {changes: []func(*clustermanager.ServingRemovalSurvey){stranded}, want: purged},
+		"the namespace":        {changes: []func(*clustermanager.ServingRemovalSurvey){namespace}, want: namespaceSteps},
+		"definitions":          {changes: []func(*clustermanager.ServingRemovalSurvey){brought}, want: gatewaySteps},
+		"unreadable":           {changes: []func(*clustermanager.ServingRemovalSurvey){unread}, want: "", says: "what serving left on it could not be read: no way in"},
+		"unreadable, register": {changes: []func(*clustermanager.ServingRemovalSurvey){unread, registered}, want: registrations, says: "what serving left on it could not be read: no way in"},
+	} {
+		survey := servedOn(t, nil)
+		gone(&survey)
+		for _, change := range test.changes {
+			change(&survey)
+		}
+		made, err := DisableServing(disable("apply"), survey)
+		var notFound *clustermanager.NotFound
+		if errors.As(err, &notFound) != (test.want == "") || stepsText(made.Plan) != test.want {
+			t.Errorf("%s: %v:\n%s, want\n%s", name, err, stepsText(made.Plan), test.want)
+		}
+		if said := fmt.Sprint(err, made.Plan.Warnings); !strings.Contains(said, test.says) {
+			t.Errorf("%s: %s", name, said)
+		}
+		if _, err = DisableServing(disable("commit"), survey); !errors.As(err, &notFound) {
+			t.Errorf("%s: mode commit: %v", name, err)
+		}
+	}
+}
+
+type removalSurvey = *clustermanager.ServingRemovalSurvey
 
 func TestDisableRefusals(t *testing.T) {
 	model := clustermanager.ServedModel{Kind: "LLMInferenceService", Namespace: "model-serving", Name: "llama", Model: "org/llama"}
 	for name, test := range map[string]struct {
 		force  bool
-		change func(survey)
+		change func(removalSurvey)
 		want   string
 		reason clustermanager.Reason
 	}{
-		"models served": {false, func(s survey) { s.Serving.Models = clustermanager.Known([]clustermanager.ServedModel{model}) },
+		"models served": {false, func(s removalSurvey) { s.Serving.Models = clustermanager.Known([]clustermanager.ServedModel{model}) },
 			"Cluster org-acme/wc1: models are served on it: LLMInferenceService model-serving/llama (org/llama): unload the models", "refused"},
-		"models unreadable":              {false, func(s survey) { s.Serving.Models = clustermanager.Unknown[[]clustermanager.ServedModel]("forbidden") }, "which models are served on it could not be read: forbidden", "refused"},
-		"slice unreadable, force or not": {true, func(s survey) { s.Serving.Slice = clustermanager.Unknown[*clustermanager.Slice]("forbidden") }, "its serving slice could not be read: forbidden", "refused"},
-		"foreign slice": {true, func(s survey) {
+		"models unreadable": {false, func(s removalSurvey) {
+			s.Serving.Models = clustermanager.Unknown[[]clustermanager.ServedModel]("forbidden")
+		}, "which models are served on it could not be read: forbidden", "refused"},
+		"slice unreadable, force or not": {true, func(s removalSurvey) { s.Serving.Slice = clustermanager.Unknown[*clustermanager.Slice]("forbidden") }, "its serving slice could not be read: forbidden", "refused"},
+		"foreign slice": {true, func(s removalSurvey) {
 			s.Serving.Slice = clustermanager.Known[*clustermanager.Slice](nil)
 		}, "HelmRelease org-acme/wc1-agent-platform: it exists and cluster-manager did not create it", "refused"},
-		"none": {false, func(s survey) {
+		"children unreadable": {true, func(s removalSurvey) {
+			s.Parts.Children = clustermanager.Unknown[[]clustermanager.SliceChild]("forbidden")
+		}, "which releases its serving slice rendered could not be read: forbidden", "refused"},
+		"in git": {true, func(s removalSurvey) {
+			s.Live["org-acme_wc1-agent-platform_helm.toolkit.fluxcd.io_HelmRelease"].Or(nil).InInventoryOf = &clustermanager.NamespacedName{Namespace: "flux", Name: "else"}
+		}, "HelmRelease org-acme/wc1-agent-platform: Kustomization flux/else applies it", "refused"},
+		"none": {false, func(s removalSurvey) {
 			s.Serving.Slice = clustermanager.Known[*clustermanager.Slice](nil)
 			s.Live["org-acme_wc1-agent-platform_helm.toolkit.fluxcd.io_HelmRelease"] = clustermanager.Known[*clustermanager.LiveObject](nil)
 		}, "HelmRelease org-acme/wc1-agent-platform not found: ", "notFound"},
-		"mode": {false, func(survey) {}, `mode "push" does not exist`, "refused"},
+		"mode": {false, func(removalSurvey) {}, `mode "push" does not exist`, "refused"},
 	} {
-		survey, request := servedOn(t, map[string]any{}), disable(test.force)
+		survey, request := servedOn(t, map[string]any{}), disable("commit")
+		request.Force = test.force
 		if name == "mode" {
 			request.Mode = "push"
 		}
@@ -117,13 +270,14 @@ func TestDisableRefusals(t *testing.T) {
 			t.Errorf("%s: %+v", name, refusal.Block)
 		}
 	}
-	survey := servedOn(t, map[string]any{})
+	survey, forced := servedOn(t, map[string]any{}), disable("commit")
+	forced.Force = true
 	survey.Serving.Models = clustermanager.Known([]clustermanager.ServedModel{model})
-	if made, err := DisableServing(disable(true), survey); err != nil || !strings.Contains(strings.Join(made.Plan.Warnings, "\n"), "lose their serving: LLMInferenceService model-serving/llama") {
+	if made, err := DisableServing(forced, survey); err != nil || !strings.Contains(strings.Join(made.Plan.Warnings, "\n"), "lose their serving: LLMInferenceService model-serving/llama") {
 		t.Errorf("force: %v, %v", made.Plan.Warnings, err)
 	}
 	survey.Serving.Models = clustermanager.Unknown[[]clustermanager.ServedModel]("forbidden")
-	if made, err := DisableServing(disable(true), survey); err != nil || !strings.Contains(strings.Join(made.Plan.Warnings, "\n"), "is not known: forbidden") {
+	if made, err := DisableServing(forced, survey); err != nil || !strings.Contains(strings.Join(made.Plan.Warnings, "\n"), "is not known: forbidden") {
 		t.Errorf("force, unreadable: %v, %v", made.Plan.Warnings, err)
 	}
 }

@@ -14,6 +14,8 @@ type Serving struct {
 	clustermanager.ServingResult
 	// LiveSteps are what a merge does not do.
 	LiveSteps []string
+	// File is the name of the object whose file the repository must hold in mode commit; "": none has to be there.
+	File string
 }
 
 // CheckEnableServing refuses what needs no read.

@@ -159,7 +159,9 @@ func decide(t *testing.T, seed uint64) []decided {
 	all = append(all, inWords(t, pool.Plan, pool, err))
 	enabled, err := EnableServing(clustermanager.EnableModelServingRequest{Cluster: "wc3", Cache: cache, Mode: request.Mode}, survey)
 	all = append(all, inWords(t, enabled.Plan, enabled, err))
-	disabled, err := DisableServing(clustermanager.DisableModelServingRequest{Cluster: "wc3", Force: force, Mode: request.Mode}, survey)
+	disabled, err := DisableServing(clustermanager.DisableModelServingRequest{Cluster: "wc3", Force: force, Mode: request.Mode}, clustermanager.ServingRemovalSurvey{
+		Survey: survey, Parts: clustermanager.ClusterParts{Children: clustermanager.Known([]clustermanager.SliceChild{{Name: "wc3-controller", Chart: chartController}})},
+	})
 	return append(all, inWords(t, disabled.Plan, disabled, err))
 }
 

@@ -1,7 +1,9 @@
 package compose
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/render/catalog"
@@ -22,7 +24,7 @@ func (r *nodePoolRemoval) leftovers() (PoolRemoval, error) {
 	r.last = len(releases) == 0
 	r.leftRegistration()
 	if r.last && r.sliceGone() {
-		r.leftServing()
+		r.steps = append(r.steps, r.teardown().left()...)
 	}
 	if len(r.steps) == 0 {
 		for _, warning := range r.warnings {
@@ -46,31 +48,43 @@ func (r *nodePoolRemoval) leftRegistration() {
 		r.warn("which backends cluster %s is registered under could not be read: %v", r.survey.Cluster.Name, err)
 		return
 	}
-	r.steps = append(r.steps, (&removal{base: r.base}).registrations()...)
+	r.steps = append(r.steps, r.registrations()...)
 }
 
-// leftServing removes what the slice left on the cluster.
-func (r *nodePoolRemoval) leftServing() {
-	configs, known := r.facts.Configs.Get()
+// left removes what the slice left on the cluster: what an earlier teardown, or a merge that removed the slice without
+// one, did not come to. Where somebody else serves, configurations and models are theirs.
+func (t teardown) left() []clustermanager.Step {
+	configs, known := t.configs.Get()
 	if !known {
-		r.warn("%s: what serving left on it could not be read: %s", r.cluster(), r.facts.Configs.Reason())
-		return
+		t.warn("%s: what serving left on it could not be read: %s", t.cluster(), t.configs.Reason())
+		return nil
 	}
-	teardown := r.teardown()
 	var purges []clustermanager.Step
-	if models := r.survey.Serving.Models.Or(nil); slices.ContainsFunc(models, func(model clustermanager.ServedModel) bool { return model.Managed }) {
-		purges = append(purges, teardown.models())
+	if models := t.survey.Serving.Models.Or(nil); slices.ContainsFunc(models, func(model clustermanager.ServedModel) bool { return model.Managed }) {
+		purges = append(purges, t.models())
 	}
-	for _, namespace := range distinct([]string{catalog.SliceNamespace(), r.survey.Cluster.Namespace}) {
+	for _, namespace := range distinct([]string{catalog.SliceNamespace(), t.survey.Cluster.Namespace}) {
 		if slices.ContainsFunc(configs, func(config clustermanager.ObjectReference) bool { return config.Namespace == namespace }) {
 			purges = append(purges, configurationsOf(namespace))
 		}
 	}
-	switch {
-	case len(purges) > 0 && r.survey.Serving.Configs.Or(clustermanager.ServingConfigs{}).ControllerRuns:
-		r.warn("%s: a controller runs on it that no slice of ours brought, so its configurations and models are left", r.cluster())
-	default:
-		r.steps = append(r.steps, purges...)
+	if why := t.keptByAnother(); why != "" && len(purges) > 0 {
+		t.warn("%s: %s, so its configurations and models are left", t.cluster(), why)
+		purges = nil
 	}
-	r.steps = append(r.steps, teardown.remains()...)
+	return append(purges, t.remains()...)
+}
+
+// keptByAnother says why configurations and models may be another's than our slice's; "": they are not.
+func (t teardown) keptByAnother() string {
+	component := t.survey.Serving.Component
+	switch {
+	case t.survey.Serving.Configs.Or(clustermanager.ServingConfigs{}).ControllerRuns:
+		return "a controller runs on it that no slice of ours brought"
+	case component.Status == clustermanager.ComponentUnknown:
+		return "whether somebody else serves models on it is not known (" + component.Reason + ")"
+	case !component.ComposedHere():
+		return "somebody else serves models on it (" + cmp.Or(strings.Join(component.Evidence, "; "), string(component.Provider)) + ")"
+	}
+	return ""
 }

@@ -32,6 +32,11 @@ func TestWhatAPoolThatIsGoneLeft(t *testing.T) {
 	runs := func(facts *clustermanager.NodePoolRemovalSurvey) {
 		facts.Serving.Configs = clustermanager.Known(clustermanager.ServingConfigs{ControllerRuns: true})
 	}
+	served := func(status clustermanager.ComponentStatus) func(*clustermanager.NodePoolRemovalSurvey) {
+		return func(facts *clustermanager.NodePoolRemovalSurvey) {
+			facts.Serving.Component = clustermanager.Component{Status: status, Provider: clustermanager.ProviderManual}
+		}
+	}
 	unread := func(facts *clustermanager.NodePoolRemovalSurvey) {
 		facts.Configs = clustermanager.Unknown[[]clustermanager.ObjectReference]("no way in")
 	}
@@ -53,6 +58,8 @@ remove teardown every LLMInferenceServiceConfig in org-acme  @target`
 		{"a slice that stands without pools", plainRemoval(slice), ""},
 		{"stranded", plainRemoval(gone, stranded), purged},
 		{"stranded under a controller", plainRemoval(gone, stranded, runs), ""},
+		{"another's by the look of it", plainRemoval(gone, stranded, served(clustermanager.ComponentPresent)), ""},
+		{"whose is not known", plainRemoval(gone, stranded, served(clustermanager.ComponentUnknown)), ""},
 		{"the serving namespace", plainRemoval(gone, namespace), "await teardown HelmRelease org-acme/wc1-agent-platform-connectivity\nretire teardown Namespace model-serving @target"},
 		{"unreadable, registered", plainRemoval(gone, unread, registered("gazelle")), "remove runtime ConfigMap agent-platform/model-backend-kserve-wc1"},
 		{"unreadable", plainRemoval(gone, unread), ""},

@@ -29,6 +29,30 @@ func (b *base) guardOwnership(steps []clustermanager.Step) ([]clustermanager.Ste
 	return kept, nil
 }
 
+// removePart is the removal of a release's objects where this product made them. What a Kustomization applies is
+// refused.
+func (b *base) removePart(chart string, references ...clustermanager.ObjectReference) ([]clustermanager.Step, error) {
+	var steps []clustermanager.Step
+	for _, reference := range references {
+		step := clustermanager.Step{Verb: clustermanager.Remove, Lane: clustermanager.Declared, Object: owned(clustermanager.Cluster{}, reference, b.labels(chart))}
+		if live := b.survey.Live[clustermanager.LiveKey(reference)].Or(nil); live != nil && live.Labels[clustermanager.LabelManagedBy] != clustermanager.ManagedBy {
+			b.warn("%s: cluster-manager did not create it, so it stays", reference)
+			continue
+		}
+		if err := b.guard(step); err != nil {
+			return nil, err
+		}
+		steps = append(steps, step)
+	}
+	return steps, nil
+}
+
+// sliceGone says that the slice went before the call.
+func (b *base) sliceGone() bool {
+	live, known := b.survey.Live[clustermanager.LiveKey(clustermanager.SliceReference(b.survey.Cluster))].Get()
+	return known && live == nil
+}
+
 func (b *base) guard(step clustermanager.Step) error {
 	reference := step.Reference()
 	reading := b.survey.Live[clustermanager.LiveKey(reference)]

@@ -199,23 +199,27 @@ func (r *nodePoolRemoval) compose() error {
 func (r *nodePoolRemoval) composeLast() error {
 	teardown := r.teardown()
 	if r.goes() {
-		r.steps = append(r.steps, teardown.configurations(r.slice.TargetNamespace())...)
-		r.nameHandMade()
+		steps, err := teardown.configurations(r.slice.TargetNamespace())
+		if err != nil {
+			return err
+		}
+		r.steps = append(r.steps, steps...)
 	}
-	operator, slice := clustermanager.OperatorObjects(r.survey.Cluster), clustermanager.SliceObjects(r.survey.Cluster)
-	if err := r.removePart(clustermanager.ChartGPUOperator, operator.Release, operator.Source); err != nil {
+	operator := clustermanager.OperatorObjects(r.survey.Cluster)
+	parts, err := r.removePart(clustermanager.ChartGPUOperator, operator.Release, operator.Source)
+	if err != nil {
 		return err
 	}
+	r.steps = append(r.steps, parts...)
 	if r.goes() || r.sliceGone() {
-		r.steps = append(r.steps, (&removal{base: r.base}).registrations()...)
+		r.steps = append(r.steps, r.registrations()...)
 	}
 	if !r.goes() {
 		return nil
 	}
-	if isOn(r.slice.Values.Reveal(), catalogGatewayAPI) {
-		r.steps = append(r.steps, teardown.markGatewayAPI())
-	}
-	return r.removePart(clustermanager.ChartAgentPlatform, slice.Source, slice.Release)
+	parts, err = teardown.release(r.slice)
+	r.steps = append(r.steps, parts...)
+	return err
 }
 
 // composeEnd removes what the slice put onto the cluster beside its releases, once they are gone.
@@ -223,12 +227,6 @@ func (r *nodePoolRemoval) composeEnd() {
 	if r.goes() || r.sliceGone() {
 		r.steps = append(r.steps, r.teardown().remains()...)
 	}
-}
-
-// sliceGone says that the slice went before the call.
-func (r *nodePoolRemoval) sliceGone() bool {
-	live, known := r.survey.Live[clustermanager.LiveKey(clustermanager.SliceReference(r.survey.Cluster))].Get()
-	return known && live == nil
 }
 
 // step removes an object of the pool.
@@ -248,22 +246,6 @@ func (r *nodePoolRemoval) remove(reference clustermanager.ObjectReference) error
 	}
 	r.steps = append(r.steps, step)
 	return r.guard(step)
-}
-
-// removePart adds the removal of a release beside the pools, where this product made it.
-func (r *nodePoolRemoval) removePart(chart string, references ...clustermanager.ObjectReference) error {
-	for _, reference := range references {
-		step := clustermanager.Step{Verb: clustermanager.Remove, Lane: clustermanager.Declared, Object: owned(clustermanager.Cluster{}, reference, r.labels(chart))}
-		if live := r.survey.Live[clustermanager.LiveKey(reference)].Or(nil); live != nil && live.Labels[clustermanager.LabelManagedBy] != clustermanager.ManagedBy {
-			r.warn("%s: cluster-manager did not create it, so it stays", reference)
-			continue
-		}
-		if err := r.guard(step); err != nil {
-			return err
-		}
-		r.steps = append(r.steps, step)
-	}
-	return nil
 }
 
 // removeIdleNodes takes the nodes first that hold nothing: Karpenter drains them while the rest goes.
@@ -310,28 +292,10 @@ func (r *nodePoolRemoval) rewriteBackend() {
 	if lookup(step.Object.Object, "data", backendKey) != document {
 		r.steps = append(r.steps, step)
 	}
-	for _, registration := range (&removal{base: r.base}).registrations() {
+	for _, registration := range r.registrations() {
 		if registration.Reference() != own {
 			r.steps = append(r.steps, registration)
 		}
-	}
-}
-
-// nameHandMade names the served objects that nobody serves any more once the slice is gone, and that are not
-// model-manager's to remove.
-func (r *nodePoolRemoval) nameHandMade() {
-	models, known := r.survey.Serving.Models.Get()
-	if !known {
-		r.warn("%s: which models are served on it could not be read, and is not known: %s", r.cluster(), r.survey.Serving.Models.Reason())
-	}
-	var names []string
-	for _, model := range models {
-		if !model.Managed {
-			names = append(names, model.String())
-		}
-	}
-	if len(names) > 0 {
-		r.warn("%s: not model-manager's, so they are left, and lose what serves them: %s", r.cluster(), strings.Join(names, ", "))
 	}
 }
 

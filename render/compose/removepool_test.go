@@ -17,6 +17,7 @@ func plainRemoval(changes ...func(*clustermanager.NodePoolRemovalSurvey)) cluste
 	facts.Pools = clustermanager.Known([]clustermanager.PoolRelease{{Name: "wc1-gpu-l4", Pool: "gpu-l4", Owned: true}})
 	facts.Nodes = clustermanager.Known([]clustermanager.Node{})
 	facts.Target = clustermanager.Known(clustermanager.Target{Kustomization: clustermanager.NamespacedName{Namespace: "flux", Name: "wc1"}, Prune: true})
+	facts.Serving.Component = clustermanager.Component{Status: clustermanager.ComponentAbsent}
 	facts.Serving.Slice = clustermanager.Known[*clustermanager.Slice](nil)
 	facts.Serving.Backends = clustermanager.Known([]clustermanager.Backend{})
 	facts.Serving.Namespace = clustermanager.Known[*clustermanager.ServingNamespace](nil)

@@ -1,6 +1,9 @@
 package compose
 
 import (
+	"slices"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
@@ -35,20 +38,48 @@ var gatewayKinds = []struct{ kind, plural, earlier string }{
 
 // teardown takes a serving slice off its cluster in order.
 type teardown struct {
-	survey clustermanager.Survey
-	parts  clustermanager.ClusterParts
+	*base
+	parts clustermanager.ClusterParts
+	// configs are the serving configurations of every namespace of the cluster.
+	configs clustermanager.Reading[[]clustermanager.ObjectReference]
 }
 
-func (r *nodePoolRemoval) teardown() teardown { return teardown{r.survey, r.facts.Parts} }
+func (r *nodePoolRemoval) teardown() teardown {
+	return teardown{r.base, r.facts.Parts, r.facts.Configs}
+}
 
 // configurations remove the controller, then once none runs what only it would clear, then the release of the
 // configurations: the controller's webhook denies every removal of a configuration while it is there, and nothing takes
 // its finalizer off once it is gone.
-func (t teardown) configurations(namespace string) []clustermanager.Step {
-	steps := t.removeChild(chartController)
-	steps = append(steps, awaitController())
-	steps = append(steps, t.models(), configurationsOf(namespace))
-	return append(steps, t.removeChild(chartConfigs)...)
+func (t teardown) configurations(namespace string) ([]clustermanager.Step, error) {
+	if _, err := need(t.base, t.parts.Children, "which releases its serving slice rendered"); err != nil {
+		return nil, err
+	}
+	t.nameHandMade()
+	purges := []clustermanager.Step{t.models(), configurationsOf(namespace)}
+	for index := range purges {
+		// What goes all the same, by force, while the cluster cannot be read, goes without them.
+		purges[index].Optional = t.configs.Err() != nil
+	}
+	return slices.Concat(t.removeChild(chartController), []clustermanager.Step{awaitController()}, purges, t.removeChild(chartConfigs)), nil
+}
+
+// nameHandMade names the served objects that nobody serves any more once the slice is gone, and that are not
+// model-manager's to remove.
+func (t teardown) nameHandMade() {
+	models, known := t.survey.Serving.Models.Get()
+	if !known {
+		t.warn("%s: which models are served on it could not be read, and is not known: %s", t.cluster(), t.survey.Serving.Models.Reason())
+	}
+	var names []string
+	for _, model := range models {
+		if !model.Managed {
+			names = append(names, model.String())
+		}
+	}
+	if len(names) > 0 {
+		t.warn("%s: not model-manager's, so they are left, and lose what serves them: %s", t.cluster(), strings.Join(names, ", "))
+	}
 }
 
 func awaitController() clustermanager.Step {
@@ -101,6 +132,16 @@ func (t teardown) children(charts ...string) []string {
 		}
 	}
 	return names
+}
+
+// release removes the slice's release. That it brought the Gateway API is noted before.
+func (t teardown) release(slice *clustermanager.Slice) ([]clustermanager.Step, error) {
+	var steps []clustermanager.Step
+	if isOn(slice.Values.Reveal(), catalogGatewayAPI) {
+		steps = append(steps, t.markGatewayAPI())
+	}
+	parts, err := t.removePart(clustermanager.ChartAgentPlatform, clustermanager.SliceObjects(t.survey.Cluster).References()...)
+	return append(steps, parts...), err
 }
 
 // markGatewayAPI notes on the definition of a Gateway whose slice brought it, so that a later call knows what to remove.
