@@ -17,8 +17,10 @@ type ServingResult struct {
 	// CacheClaim is the claim that the slice mounts, as read; nil while it does not exist.
 	CacheClaim *CacheClaim `json:"cacheClaim,omitempty"`
 	// CacheClaims are all claims of the model cache, sorted by name.
-	CacheClaims []CacheClaim  `json:"cacheClaims,omitempty"`
-	Cache       *CacheSetting `json:"cache,omitempty"`
+	CacheClaims []CacheClaim `json:"cacheClaims,omitempty"`
+	// RemovedClaims are those that a removal of the model cache takes.
+	RemovedClaims []CacheClaim  `json:"removedClaims,omitempty"`
+	Cache         *CacheSetting `json:"cache,omitempty"`
 }
 
 // SliceResult is a composed serving slice.

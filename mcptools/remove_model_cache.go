@@ -1,0 +1,40 @@
+package mcptools
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/live/survey"
+	"github.com/clustermanager/cluster-manager/render/compose"
+)
+
+const removeModelCacheDescription = `Remove a cluster's model cache: the claims of its serving namespace, volumes that outlive every pool and the serving slice by design and are billed every month they exist. What they hold is lost; claim names one, else all go. Where cluster-manager's slice runs with the cache on, and mounts a claim that goes, the cache is switched off in it first, since it would make the claim anew: every predictor downloads its weights at each start from then on.
+Refused while a pod mounts a claim that would go, with the models to unload in {"refused": …}; where somebody else provides serving; and where cluster, claims or pods cannot be read.
+mode apply removes on the cluster. Claims are no files, so mode commit answers what to do instead: for a slice that Flux applies from git, the change of its file to merge first. dryRun lists what would go, and writes nothing. The answer's removedClaims and cacheClaims carry size, tier and monthly list price.`
+
+func (t *Tools) removeModelCache() (Tool, error) {
+	return newTool(Tool{
+		Name: "remove_model_cache", Title: "Remove the model cache", Kind: Removing, Description: removeModelCacheDescription,
+	}, map[string]func(*jsonschema.Schema){
+		"mode":   withDefault(strconv.Quote(string(clustermanager.ModeApply))),
+		"dryRun": withDefault("false"),
+	}, t.handleRemoveModelCache)
+}
+
+func (t *Tools) handleRemoveModelCache(ctx context.Context, call Call, request clustermanager.RemoveModelCacheRequest) (clustermanager.WriteResult, error) {
+	request = request.WithDefaults()
+	if err := compose.CheckRemoveCache(request); err != nil {
+		return clustermanager.WriteResult{}, err
+	}
+	// Mode commit is answered with its way out, which no authorization is needed for.
+	return t.changeServing(ctx, call, servingChange{
+		tool: "remove_model_cache", mode: clustermanager.ModeApply, dryRun: request.DryRun,
+		read: func(ctx context.Context, reader *survey.Reader) (clustermanager.Survey, composeServing, error) {
+			facts, err := reader.CacheRemoval(ctx, request)
+			return facts.Survey, func() (compose.Serving, error) { return compose.RemoveCache(request, facts) }, err
+		},
+	})
+}
