@@ -42,7 +42,8 @@ type object struct {
 	replace bool
 	// stuck is the reason of a removal that went wrong before and is to be tried again.
 	stuck string
-	// held is why the object is kept, left why it is left alone.
+	// holders are the names of what keeps the object; held is why it is kept, left why it is left alone.
+	holders    []string
 	held, left string
 
 	done bool
@@ -89,7 +90,28 @@ func Plan(ctx context.Context, clients Clients, steps []clustermanager.Step) (*P
 			return nil, fault
 		}
 	}
+	planned.forget()
 	return planned, nil
+}
+
+// forget leaves out what keeps an object and goes itself before.
+func (p *Planned) forget() {
+	goes := map[string]bool{}
+	for _, of := range p.items {
+		for _, one := range of.objects {
+			if rest := slices.DeleteFunc(slices.Clone(one.holders), func(name string) bool { return goes[name] }); len(rest) < len(one.holders) {
+				one.keepFor(rest)
+			}
+			if one.action == clustermanager.ActionDelete {
+				goes[holderName(one.reference)] = true
+			}
+		}
+	}
+}
+
+// holderName names an object as one that keeps another.
+func holderName(reference clustermanager.ObjectReference) string {
+	return clustermanager.ObjectReference{Kind: reference.Kind, Namespace: reference.Namespace, Name: reference.Name}.String()
 }
 
 // Preview is the answer of a dry run.
@@ -162,7 +184,7 @@ func (s *servers) find(ctx context.Context, step clustermanager.Step) ([]*object
 
 // decide settles what is done with an object as it was read.
 func (s *servers) decide(ctx context.Context, o *object) error {
-	o.action, o.changes, o.replace, o.stuck, o.held, o.left = "", nil, false, "", "", ""
+	o.action, o.changes, o.replace, o.stuck, o.holders, o.held, o.left = "", nil, false, "", nil, "", ""
 	if o.live == nil {
 		if o.step.Verb == clustermanager.Ensure {
 			o.action = clustermanager.ActionCreate
@@ -247,9 +269,17 @@ func (s *servers) keep(ctx context.Context, o *object) {
 		return
 	}
 	holders, err := s.holders(ctx, o.step)
-	switch {
-	case err != nil:
+	if err != nil {
 		o.action, o.left = "", "what is in it could not be read: "+err.Error()
+		return
+	}
+	o.keepFor(holders)
+}
+
+// keepFor decides what is done with an object that others may keep.
+func (o *object) keepFor(holders []string) {
+	o.action, o.holders, o.held, o.left = clustermanager.ActionDelete, holders, "", ""
+	switch {
 	case len(holders) == 0:
 	case o.step.Verb == clustermanager.Remove:
 		o.action, o.left = "", "it is used by "+shortened(holders)
@@ -288,9 +318,9 @@ func (s *servers) holders(ctx context.Context, step clustermanager.Step) ([]stri
 		group.Go(func() error {
 			objects, err := s.list(ctx, step.At, selection)
 			for _, holder := range objects {
-				found[index] = append(found[index], clustermanager.ObjectReference{
+				found[index] = append(found[index], holderName(clustermanager.ObjectReference{
 					Kind: selection.Kind, Namespace: holder.GetNamespace(), Name: holder.GetName(),
-				}.String())
+				}))
 			}
 			return err
 		})

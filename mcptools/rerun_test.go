@@ -1,0 +1,92 @@
+package mcptools
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// A dry run tells what the call then does, and afterwards that nothing is left to do; it never writes.
+func TestADryRunThenTheCallThenADryRun(t *testing.T) {
+	t.Parallel()
+	reader := chartReader(t)
+	for _, of := range everyWrite() {
+		t.Run(of.name, func(t *testing.T) {
+			t.Parallel()
+			l := newLife(t, reader, of.objects, of.gone...)
+			plan := l.done(t, of, map[string]any{"dryRun": true})
+			if writes := l.reset(); writes != 0 || len(l.state(t)) != 0 {
+				t.Errorf("a dry run wrote: %d", writes)
+			}
+			made := l.done(t, of, nil)
+			if diff := cmp.Diff(of.want, changes(made)); diff != "" || made.Partial {
+				t.Errorf("partial %v %s (-want +got)\n%s", made.Partial, made.NextStep, diff)
+			}
+			if diff := cmp.Diff(changes(made), stripped(changes(plan))); diff != "" {
+				t.Errorf("the call differs from its dry run (-call +dry run)\n%s", diff)
+			}
+			l.reset()
+			again := l.run(t.Context(), t, of, map[string]any{"dryRun": true})
+			if again.Reason == clustermanager.ReasonNotFound {
+				return
+			}
+			for _, change := range changes(l.done(t, of, nil)) {
+				if !strings.HasPrefix(change, "unchanged ") && !strings.HasPrefix(change, "terminating ") {
+					t.Errorf("once more: %s", change)
+				}
+			}
+			if writes := l.reset(); writes != 0 {
+				t.Errorf("a call over what it made wrote %d times", writes)
+			}
+		})
+	}
+}
+
+func stripped(words []string) []string {
+	for index, word := range words {
+		words[index] = strings.TrimPrefix(word, "would-")
+	}
+	return words
+}
+
+// A call whose process dies at any write leaves what the same call finishes.
+func TestACallKilledAtEveryWrite(t *testing.T) {
+	t.Parallel()
+	reader := chartReader(t)
+	for _, of := range everyWrite() {
+		t.Run(of.name, func(t *testing.T) {
+			t.Parallel()
+			whole := newLife(t, reader, of.objects, of.gone...)
+			whole.done(t, of, nil)
+			want := whole.state(t)
+			writes := slices.Clone(whole.writes)
+			if len(writes) < len(of.want) {
+				t.Fatalf("%d writes of %d objects: %v", len(writes), len(of.want), writes)
+			}
+			for survived := range writes {
+				l := newLife(t, reader, of.objects, of.gone...)
+				ctx, kill := context.WithCancel(t.Context())
+				l.before = func(write int) bool {
+					if write > survived {
+						kill()
+					}
+					return write <= survived
+				}
+				_ = l.run(ctx, t, of, nil)
+				kill()
+				l.reset()
+				if result := l.run(t.Context(), t, of, nil); result.Reason != "" && result.Reason != clustermanager.ReasonNotFound {
+					t.Fatalf("after %d writes, the last %s: %s", survived, writes[max(0, survived-1)], result.Texts)
+				}
+				if diff := cmp.Diff(want, l.state(t)); diff != "" {
+					t.Errorf("after %d writes of %v (-never killed +killed)\n%s", survived, writes, diff)
+				}
+			}
+		})
+	}
+}
