@@ -67,7 +67,11 @@ func (p *Planned) left() map[string][]string {
 	for _, of := range p.items {
 		for _, one := range of.objects {
 			if one.left != "" {
-				left[one.left] = append(left[one.left], one.reference.String())
+				name := one.reference.String()
+				if one.reference.Name == "" {
+					name = nameOf(of.step)
+				}
+				left[one.left] = append(left[one.left], name)
 			}
 		}
 	}

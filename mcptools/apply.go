@@ -86,11 +86,18 @@ func (t *Tools) apply(ctx context.Context, call Call, change change, result clus
 	case result.Partial:
 		result.NextStep = writes.result.NextStep
 	case !slices.ContainsFunc(result.Objects, isWrite):
-		result.NextStep = strings.TrimPrefix(result.NextStep+"; everything stands as it should, nothing is to be written", "; ")
+		result.NextStep = strings.TrimPrefix(result.NextStep+"; "+nothingToWrite(result.Objects), "; ")
 	case change.dryRun:
 		result.NextStep = "call again without dryRun to write this"
 	}
 	return result, nil
+}
+
+func nothingToWrite(changes []clustermanager.Change) string {
+	if slices.ContainsFunc(changes, func(change clustermanager.Change) bool { return change.Action == clustermanager.ActionTerminating }) {
+		return "nothing is to be written: what is left is being deleted"
+	}
+	return "everything stands as it should, nothing is to be written"
 }
 
 func isWrite(change clustermanager.Change) bool {

@@ -90,7 +90,7 @@ func newLife(t *testing.T, reader survey.Charts, objects map[string]string, gone
 		}
 	}
 	for _, file := range gone {
-		if err := os.Remove(filepath.Join(snapshot, filepath.FromSlash(file))); err != nil {
+		if err := os.RemoveAll(filepath.Join(snapshot, filepath.FromSlash(file))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -120,6 +120,11 @@ func everyWrite() []written {
 			want: each("delete", append(append(append([]string{}, teardownWrites...), sliceGoes...), "Namespace model-serving")...),
 		},
 		{
+			name: "serving off, uninstalled at once", tool: "disable_model_serving", arguments: map[string]any{"cluster": "wc1", "force": true},
+			objects: map[string]string{managementFile: strings.ReplaceAll(served[managementFile], "finalizers: [finalizers.fluxcd.io], ", ""), clusterFile: served[clusterFile]},
+			want:    each("delete", append(append(append([]string{}, teardownWrites...), sliceGoes...), "Namespace model-serving")...),
+		},
+		{
 			name: "the last pool", tool: "delete_node_pool", arguments: map[string]any{"cluster": "wc1", "name": "gpu-a10g", "force": true}, objects: served,
 			want: each("delete", append(append(append(append([]string{}, teardownWrites...), "HelmRelease wc1-gpu-operator", "OCIRepository wc1-gpu-operator"), sliceGoes...),
 				"OCIRepository wc1-gpu-a10g", "HelmRelease wc1-gpu-a10g", "Namespace model-serving")...),
