@@ -56,11 +56,12 @@ type Tools struct {
 	options Options
 	// all are the build's tools, list those that are offered.
 	all, list []Tool
+	sealer    sealer
 }
 
 // New makes the tools. A fault in a tool's declaration is an error, so the server does not start with it.
 func New(options Options) (*Tools, error) {
-	tools := &Tools{options: options}
+	tools := &Tools{options: options, sealer: newSealer()}
 	for _, declare := range []func() (Tool, error){
 		tools.getInfo,
 		tools.listClusters,
@@ -156,8 +157,43 @@ func (t *Tools) handler(mcpServer *server.MCPServer, tool Tool) server.ToolHandl
 			}
 			raw = encoded
 		}
+		if canBeAsked(ctx) {
+			switch asked, result := t.ask(ctx, tool, raw, replyOf(request)); {
+			case result != nil:
+				return toolResult(*result), nil
+			case asked != nil:
+				return server.NewInputRequestBuilder(asked.state).Elicit(confirmation, mcp.ElicitationParams{
+					Message: asked.text, RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}},
+				}).ToolResult(), nil
+			}
+		}
 		return toolResult(t.call(ctx, tool, raw, progress(ctx, mcpServer, request))), nil
 	}
+}
+
+// confirmation is the name of the question whether a removal goes on.
+const confirmation = "confirm"
+
+// canBeAsked says whether the client declared that it asks its user: on the newest revision with each request, before it
+// when it connected, which a server without session state does not know any more.
+func canBeAsked(ctx context.Context) bool {
+	declared := mcp.ClientCapabilities{}
+	if info := server.RequestProtocolInfoFromContext(ctx); info != nil && info.Modern {
+		declared = *info.ClientCapabilities
+	} else if session, is := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); is {
+		declared = session.GetClientCapabilities()
+	}
+	// A client that names no mode takes a form.
+	return declared.Elicitation != nil && (declared.Elicitation.Form != nil || declared.Elicitation.URL == nil)
+}
+
+// replyOf is what the client answered to an earlier question; nil: it was not asked.
+func replyOf(request mcp.CallToolRequest) *reply {
+	answered := server.ElicitationResponse(request.Params.InputResponses, confirmation)
+	if answered == nil {
+		return nil
+	}
+	return &reply{state: request.Params.RequestState, accepted: answered.Action == mcp.ElicitationResponseActionAccept}
 }
 
 // call runs one tool: arguments against the schema, the caller, the handler.
