@@ -8,7 +8,7 @@ import (
 
 // mostOutputBytes is what a tool's output schema may take on the wire. A model reads the schemas of all tools before its
 // first call, and what an answer's deepest fields are called it sees in the answer; docs/tools.md has the schemas whole.
-const mostOutputBytes = 1600
+const mostOutputBytes = 1700
 
 // deepest is more than any answer nests.
 const deepest = 16
