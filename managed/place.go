@@ -6,11 +6,14 @@ import (
 	"strconv"
 )
 
+// Capable says whether a provider has managed Kubernetes.
+type Capable func(provider string) bool
+
 // Place checks what the catalogue says of a create, in the order of the reference, and makes its placement: the pool is
 // visible, it is a provider's with managed Kubernetes, the location is the account's, mode and pools fit, the network is
 // usable. Offer and budget come after the decision: [Catalogue.Admit].
-func (c *Catalogue) Place(in CreateInput) (Pool, Placement, error) {
-	pool, account, err := c.ClusterPool(in.PoolID, in.TenantID)
+func (c *Catalogue) Place(in CreateInput, capable Capable) (Pool, Placement, error) {
+	pool, account, err := c.ClusterPool(in.PoolID, in.TenantID, capable)
 	if err != nil {
 		return Pool{}, Placement{}, err
 	}
@@ -34,7 +37,7 @@ func (c *Catalogue) Place(in CreateInput) (Pool, Placement, error) {
 
 // ClusterPool finds a pool that clusters can be made in: NOT_FOUND when the tenant cannot see it, UNSUPPORTED when it is
 // no provider's, or its provider has no managed Kubernetes.
-func (c *Catalogue) ClusterPool(id, tenant string) (Pool, Account, error) {
+func (c *Catalogue) ClusterPool(id, tenant string, capable Capable) (Pool, Account, error) {
 	pool, account, visible := c.Pool(id, tenant)
 	switch {
 	case !visible:
@@ -43,7 +46,7 @@ func (c *Catalogue) ClusterPool(id, tenant string) (Pool, Account, error) {
 	case pool.Kind != PoolProvider:
 		return pool, account, Fault(Unsupported, "pool %s: it is no provider pool: clusters need one", id).
 			With(Details{Provider: account.Provider})
-	case account.Provider != ProviderGCP:
+	case !capable(account.Provider):
 		return pool, account, Fault(Unsupported, "pool %s: %s has no managed Kubernetes: name a pool on another provider", id, account.Provider).
 			With(Details{Provider: account.Provider})
 	}

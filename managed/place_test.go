@@ -52,7 +52,7 @@ func TestPlace(t *testing.T) {
 			t.Parallel()
 			in := okInput()
 			test.change(&in)
-			_, placement, err := scene().Place(in)
+			_, placement, err := scene().Place(in, onlyGCP)
 			equal(t, "code", test.code, CodeOf(err))
 			var fault *Error
 			if errors.As(err, &fault) {

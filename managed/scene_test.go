@@ -57,3 +57,5 @@ func scene() *Catalogue {
 		},
 	}
 }
+
+func onlyGCP(provider string) bool { return provider == ProviderGCP }

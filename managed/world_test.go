@@ -73,7 +73,7 @@ const operationTime = 45 * time.Second
 
 func newWorld(t *testing.T, in CreateInput) *world {
 	t.Helper()
-	pool, placement, err := scene().Place(in)
+	pool, placement, err := scene().Place(in, onlyGCP)
 	if err != nil {
 		t.Fatal(err)
 	}
