@@ -279,3 +279,19 @@ func TestErrorsAsTheyAreAnswered(t *testing.T) {
 		equal(t, string(code), status, code.Status())
 	}
 }
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"tenantId":"acme","nodePools":[{"name":"a","taints":[{}],"labels":{"a":null}}],"authorizedNetworks":["10.0.0.5/8"]}`))
+	f.Add([]byte(`{"tenantId":"\u0000","nodePools":[null,1,"x",[],{"autoscaling":{"minNodes":1e400}}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		in, err := Decode(Create, body)
+		if err != nil && CodeOf(err) != InvalidInput {
+			t.Errorf("%v", err)
+		}
+		if err == nil {
+			if _, err := in.Hash(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

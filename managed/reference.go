@@ -3,6 +3,8 @@ package managed
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
+	"strconv"
 	"strings"
 )
 
@@ -29,6 +31,84 @@ func codeAuthorization(method Method) string {
 		text += " + items"
 	}
 	return text
+}
+
+// Reference is the reference's generated part, as Markdown: the methods, what each takes and answers, the errors.
+func Reference() string {
+	var text strings.Builder
+	text.WriteString("# " + GroupClusters + "\n\n" + MethodTable())
+	for _, method := range Methods() {
+		text.WriteString("\n## " + method.Name + " [#" + method.Name + "]\n\n" + code("POST "+method.Path()) + "\n\n")
+		text.WriteString("* **Kind:** " + string(method.Kind) + "\n* **Authorization:** " + codeAuthorization(method) + "\n\n")
+		text.WriteString("**Input**\n\n" + method.InputTable() + "\n**Answer**\n\n" + method.AnswerTable())
+	}
+	text.WriteString("\n## Errors\n\n" + ErrorTable())
+	return text.String()
+}
+
+// ErrorTable is the reference's table of the error codes, as Markdown.
+func ErrorTable() string {
+	rows := [][]string{{"Code", "HTTP"}}
+	for _, of := range Codes() {
+		rows = append(rows, []string{code(string(of)), strconv.Itoa(of.Status())})
+	}
+	return table(rows)
+}
+
+// AnswerTable is the reference's table of a method's answer, as Markdown. A field that may be null says so.
+func (m Method) AnswerTable() string {
+	return table(append([][]string{{"Field", "Type"}}, answerRows(m.OutputSchema(), m.Output, "")...))
+}
+
+// answerRows walks the fields in their order, which a schema has not.
+func answerRows(schema Schema, of reflect.Type, path string) [][]string {
+	var rows [][]string
+	properties, _ := schema["properties"].(Schema)
+	for member := range of.Fields() {
+		name, _, _ := strings.Cut(member.Tag.Get("json"), ",")
+		property, shown := properties[name].(Schema)
+		if !shown {
+			continue
+		}
+		at := join(path, name)
+		rows = append(rows, []string{code(at), answerWords(property)})
+		inner, suffix := member.Type, ""
+		for inner.Kind() == reflect.Pointer || inner.Kind() == reflect.Slice || inner.Kind() == reflect.Map {
+			switch inner.Kind() {
+			case reflect.Slice:
+				property, suffix = property["items"].(Schema), suffix+"[]"
+			case reflect.Map:
+				property, suffix = property["additionalProperties"].(Schema), suffix+".*"
+			}
+			inner = inner.Elem()
+		}
+		if inner.Kind() == reflect.Struct {
+			rows = append(rows, answerRows(property, inner, at+suffix)...)
+		}
+	}
+	return rows
+}
+
+// answerWords are a property's type in the words of the inputs.
+func answerWords(schema Schema) string {
+	kind, null := schema["type"], ""
+	if either, is := kind.([]string); is {
+		kind, null = either[0], ", null"
+	}
+	items, list := schema["items"].(Schema)
+	values, mapping := schema["additionalProperties"].(Schema)
+	words, enum := schema["enum"].([]string)
+	switch {
+	case enum:
+		return "one of " + code(strings.Join(words, "`, `")) + null
+	case list:
+		return "list of " + answerWords(items) + null
+	case mapping:
+		return "map of " + answerWords(values) + null
+	case schema["format"] == "date-time":
+		return "time" + null
+	}
+	return fmt.Sprint(kind) + null
 }
 
 // InputTable is the reference's table of a method's input, as Markdown: a row a field, those of objects by their path.

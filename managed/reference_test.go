@@ -2,6 +2,7 @@ package managed
 
 import (
 	"encoding/json"
+	"flag"
 	"os"
 	"regexp"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 )
+
+var update = flag.Bool("update", false, "write the golden files")
 
 // referenceRow is a row of the reference's input tables, as testdata/inputs.tsv has them.
 type referenceRow struct {
@@ -321,4 +324,20 @@ func TestOpenAPIDescribesEveryMethod(t *testing.T) {
 	equal(t, "required", []string{"tenantId", "poolId", "name", "mode", "location", "idempotencyKey"},
 		create.RequestBody.Content["application/json"].Schema.Required)
 	equal(t, "409", "CONFLICT, INVALID_STATE", create.Responses["409"].Description)
+}
+
+// TestTheReference holds the generated reference; run with -update to write it.
+func TestTheReference(t *testing.T) {
+	t.Parallel()
+	const golden = "testdata/reference.md"
+	if *update {
+		if err := os.WriteFile(golden, []byte(Reference()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "reference", string(want), Reference())
 }

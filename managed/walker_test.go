@@ -1,10 +1,14 @@
 package managed
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // walker drives one record at random: calls, faults of the provider, lost answers and a clock, in any order. After each
@@ -55,6 +59,9 @@ func (w *walker) weather(calm bool) {
 
 // step is a call, a change at the provider, or a pass.
 func (w *walker) step() {
+	if w.chance(5) {
+		w.reread()
+	}
 	switch choice := w.random.IntN(20); {
 	case choice == 0 && w.row.State != StateDeleted && !w.row.Deleting:
 		channels := Channels()
@@ -80,6 +87,18 @@ func (w *walker) due() {
 	if w.row.NextLook.After(w.now) {
 		w.now = w.row.NextLook
 	}
+}
+
+// reread writes the record as a store does, and reads it again: a record is all that a step remembers.
+func (w *walker) reread() {
+	var row Cluster
+	if err := json.Unmarshal(encode(w.t, w.row), &row); err != nil {
+		w.t.Fatal(err)
+	}
+	if diff := cmp.Diff(w.row, row, cmpopts.EquateEmpty()); diff != "" {
+		w.t.Fatalf("a record that was read again (-want +got):\n%s", diff)
+	}
+	w.row = row
 }
 
 // check is what is always true.
@@ -160,7 +179,7 @@ func (w *walker) audit(seed uint64) {
 func TestWalker(t *testing.T) {
 	t.Parallel()
 	states := map[State]int{}
-	for seed := range uint64(600) {
+	for seed := range uint64(300) {
 		w := newWalker(t, seed)
 		for range 150 {
 			w.weather(false)
@@ -198,7 +217,7 @@ func TestWalker(t *testing.T) {
 // TestCalmWeatherMakesEveryClusterReady walks in bad weather without a delete, then waits.
 func TestCalmWeatherMakesEveryClusterReady(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(200) {
+	for seed := range uint64(100) {
 		w := newWalker(t, seed)
 		for range 60 {
 			w.weather(false)
@@ -215,5 +234,20 @@ func TestCalmWeatherMakesEveryClusterReady(t *testing.T) {
 		if w.row.State != StateReady {
 			t.Fatalf("seed %d: %s (%s)", seed, w.row.State, w.row.Message)
 		}
+	}
+}
+
+func BenchmarkStep(b *testing.B) {
+	pool, placement, err := scene().Place(okInput(), onlyGCP)
+	if err != nil {
+		b.Fatal(err)
+	}
+	row, _, err := NewCluster(okInput(), alice, pool, placement, start)
+	if err != nil {
+		b.Fatal(err)
+	}
+	shown := &ProviderCluster{Label: row.ID, Status: StatusRunning, Channel: ChannelRegular}
+	for b.Loop() {
+		row = Step(row, Seen(shown, nil), start).Row
 	}
 }
