@@ -65,8 +65,10 @@ type ProviderPool struct {
 type OperationStatus struct {
 	Name    string
 	Running bool
-	// Failure is why it failed; empty with Running false: it succeeded, or the provider forgot it.
+	// Failure is why it failed; empty, neither Running nor Lost: it succeeded.
 	Failure string
+	// Lost says that the provider does not know it any more: what a look shows decides.
+	Lost bool
 }
 
 // WriteKind is a kind of write to the provider.

@@ -293,3 +293,36 @@ func TestE02ErrorsAreSaidOnce(t *testing.T) {
 	w.until(65 * time.Minute)
 	equal(t, "events of X again", []string{"error"}, w.events())
 }
+
+func TestALostOperationIsHeldAgainstTheLook(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		channel Channel
+		state   State
+		write   *Write
+	}{
+		"it was done":     {ChannelRapid, StateReady, nil},
+		"it was not done": {ChannelRegular, StateUpdating, &Write{Kind: UpdateCluster, Change: ChangeChannel}},
+	} {
+		w := ready(t, okInput())
+		w.update(UpdateInput{ReleaseChannel: new(ChannelRapid)})
+		w.pass()
+		shown := w.show()
+		shown.Status, shown.Channel = StatusRunning, test.channel
+		result := Step(w.row, Seen(shown, &OperationStatus{Name: w.row.Operation.Name, Lost: true}), w.now)
+		equal(t, name, test.state, result.Row.State)
+		equal(t, name, test.write, result.Write)
+	}
+}
+
+func TestAnOperationThatEndedIsNotHeldAgainstTheLook(t *testing.T) {
+	t.Parallel()
+	w := ready(t, okInput())
+	w.update(UpdateInput{AuthorizedNetworks: &[]string{"10.0.0.0/8"}})
+	w.pass()
+	shown := w.show()
+	shown.Status, shown.AuthorizedNetworks = StatusRunning, []string{"010.000.000.000/8"}
+	result := Step(w.row, Seen(shown, &OperationStatus{Name: w.row.Operation.Name}), w.now)
+	equal(t, "state", StateReady, result.Row.State)
+	equal(t, "write", nil, result.Write)
+}
