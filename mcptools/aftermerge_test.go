@@ -222,3 +222,45 @@ func TestServingOfAnUnreadableCluster(t *testing.T) {
 		}
 	}
 }
+
+// A claim that a pod mounts stays, with the models to unload in the refusal; one whose pods have ended goes.
+func TestAMountedCache(t *testing.T) {
+	t.Parallel()
+	pod := func(name, namespace, labels, phase string) string {
+		return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", namespace: " + namespace + ", labels: {" + labels + "}}\nspec: {volumes: [{name: x, emptyDir: {}}, {name: cache, persistentVolumeClaim: {claimName: hf-cache}}]}\nstatus: {phase: " + phase + "}\n---\n"
+	}
+	const predictor = "app.kubernetes.io/part-of: llminferenceservice, app.kubernetes.io/name: qwen"
+	of := written{tool: "remove_model_cache", arguments: map[string]any{"cluster": "wc1"}}
+	ended := pod("done", "model-serving", predictor, "Succeeded") + pod("elsewhere", "default", predictor, "Running")
+	for name, test := range map[string]struct{ pods, says, block string }{
+		"a model":          {pod("qwen-0", "model-serving", predictor, "Running"), "mounted by model-serving/qwen-0 (hf-cache)", `"models":["LLMInferenceService model-serving/qwen"]`},
+		"a pod by itself":  {pod("shell", "model-serving", "", "Pending"), "mounted by model-serving/shell (hf-cache)", `"models":[]`},
+		"pods that do not": {ended, "", ""},
+	} {
+		l := newLife(t, nil, map[string]string{clusterFile: definitions + servedModel + claimOf("hf-cache") + test.pods})
+		result := l.run(t.Context(), t, of, nil)
+		switch writes := l.reset(); {
+		case test.says == "" && (result.Reason != "" || writes != 1):
+			t.Errorf("%s: %s, %d writes", name, result.Texts, writes)
+		case test.says != "" && (result.Reason != clustermanager.ReasonRefused || writes != 0 || !strings.Contains(result.Texts[0], test.says) || !strings.Contains(result.Texts[1], test.block)):
+			t.Errorf("%s: %d writes, %s", name, writes, result.Texts)
+		}
+	}
+	l := newLife(t, nil, map[string]string{clusterFile: claimOf("hf-cache")})
+	if commit := l.run(t.Context(), t, of, map[string]any{"mode": "commit"}); commit.Reason != clustermanager.ReasonRefused || !strings.Contains(commit.Texts[0], "call again with mode apply") {
+		t.Errorf("mode commit: %s", commit.Texts)
+	}
+}
+
+// A cluster is not written before the tenant ServiceAccount may install it, on a dry run either.
+func TestAClusterWaitsForItsTenant(t *testing.T) {
+	t.Parallel()
+	l := newLife(t, nil, nil, "management/org-acme/rolebinding-write-all-customer-sa.yaml")
+	of := written{tool: "create_cluster", arguments: map[string]any{"organization": "acme", "name": "dev01", "provider": "aws"}}
+	for _, dryRun := range []bool{true, false} {
+		result := l.run(t.Context(), t, of, map[string]any{"dryRun": dryRun})
+		if result.Reason != clustermanager.ReasonRefused || !strings.Contains(result.Texts[0], "ServiceAccount automation is not bound") || l.reset() != 0 {
+			t.Errorf("%s %s", result.Reason, result.Texts)
+		}
+	}
+}

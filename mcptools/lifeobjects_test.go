@@ -125,6 +125,11 @@ func everyWrite() []written {
 			want:    each("delete", append(append(append([]string{}, teardownWrites...), sliceGoes...), "Namespace model-serving")...),
 		},
 		{
+			name: "serving off beside another slice", tool: "disable_model_serving", arguments: map[string]any{"cluster": "wc1", "force": true},
+			objects: map[string]string{managementFile: strings.Replace(served[managementFile], "components: {", "components: {kagent: {enabled: true}, ", 1), clusterFile: served[clusterFile]},
+			want:    append(each("delete", append(append([]string{}, teardownWrites...), sliceGoes[0])...), each("update", sliceGoes[1:]...)...),
+		},
+		{
 			name: "the last pool", tool: "delete_node_pool", arguments: map[string]any{"cluster": "wc1", "name": "gpu-a10g", "force": true}, objects: served,
 			want: each("delete", append(append(append(append([]string{}, teardownWrites...), "HelmRelease wc1-gpu-operator", "OCIRepository wc1-gpu-operator"), sliceGoes...),
 				"OCIRepository wc1-gpu-a10g", "HelmRelease wc1-gpu-a10g", "Namespace model-serving")...),
