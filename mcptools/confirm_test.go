@@ -109,9 +109,9 @@ func TestARemovalIsAskedFor(t *testing.T) {
 			t.Errorf("%s: %v", name, result)
 		}
 	}
-	other := l.sealer.seal("delete_cluster", clustermanager.Caller{Email: "jane@acme.example"}, map[string]any{"organization": "acme", "name": "dev02"})
-	if result := ask("delete_cluster", dev01Removal, answered("accept", other)); result["resultType"] != "input_required" {
-		t.Errorf("another target's: %v", result)
+	other := ask("delete_cluster", map[string]any{"organization": "acme", "name": "dev01", "mode": "apply"}, nil)
+	if result := ask("delete_cluster", dev01Removal, answered("accept", other["requestState"])); other["requestState"] == nil || result["resultType"] != "input_required" {
+		t.Errorf("the state of another call: %v", result)
 	}
 	if writes := l.reset(); writes != 0 {
 		t.Fatalf("%d writes before anybody said yes", writes)

@@ -34,8 +34,9 @@ import (
 type life struct {
 	*Tools
 	forge *localforge.Forge
-	// kept is where every object is that was written, as it stands.
-	kept string
+	// kept is where every object is that was written, as it stands; address where the installation's API server answers.
+	kept, address string
+	token         clustermanager.Secret
 
 	mu     sync.Mutex
 	writes []string
@@ -103,6 +104,7 @@ func newLife(t *testing.T, reader survey.Charts, objects map[string]string, gone
 	l.startForge(t, folder, opened)
 	server := opened.Config()
 	direct := server.Host
+	l.address, l.token = direct, opened.Caller.KubernetesToken
 	server.Host = l.through(t, direct)
 	route := func(cluster clustermanager.Cluster, endpoint clustermanager.Endpoint) (*rest.Config, error) {
 		config, err := opened.Route(cluster, endpoint)
@@ -249,6 +251,27 @@ func (l *life) state(t *testing.T) map[string]any {
 		t.Fatal(err)
 	}
 	return state
+}
+
+// finalizers sets those of a HelmRelease of org-acme, as helm-controller does: its own once it has taken the release up,
+// none once it has uninstalled it.
+func (l *life) finalizers(t *testing.T, release, list string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, l.address+"/apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases/"+release,
+		strings.NewReader(`{"metadata":{"finalizers":`+list+`}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/merge-patch+json")
+	request.Header.Set("Authorization", "Bearer "+l.token.Reveal())
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("HelmRelease %s: %s", release, response.Status)
+	}
 }
 
 // changes are an answer's objects in words.

@@ -107,6 +107,14 @@ func everyWrite() []written {
 				"OCIRepository wc1-agent-platform", "HelmRelease wc1-agent-platform", "ConfigMap model-backend-kserve-wc1", "OCIRepository wc1-gpu-operator", "HelmRelease wc1-gpu-operator")...), "delete ConfigMap model-backend-kserve"),
 		},
 		{
+			name: "a pool with credentials", tool: "create_node_pool", arguments: map[string]any{"cluster": "wc3", "name": "gpu-l4", "serving": false},
+			want: each("create", "OCIRepository wc3-gpu-l4", "Secret wc3-gpu-l4-values", "HelmRelease wc3-gpu-l4", "OCIRepository wc3-gpu-operator", "HelmRelease wc3-gpu-operator"),
+		},
+		{
+			name: "serving on the own cluster", tool: "enable_model_serving", arguments: map[string]any{"cluster": "gazelle"},
+			want: each("create", "OCIRepository gazelle-agent-platform", "HelmRelease gazelle-agent-platform", "ConfigMap model-backend-kserve"),
+		},
+		{
 			name: "a cluster", tool: "create_cluster", arguments: map[string]any{"organization": "acme", "name": "dev01", "provider": "aws", "values": map[string]any{"global": map[string]any{"controlPlane": map[string]any{"instanceType": "m6i.xlarge"}}}},
 			want: each("create", "OCIRepository dev01", "ConfigMap dev01-values", "HelmRelease dev01"),
 		},

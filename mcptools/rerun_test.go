@@ -90,3 +90,52 @@ func TestACallKilledAtEveryWrite(t *testing.T) {
 		})
 	}
 }
+
+// What is created, listed and removed again leaves nothing behind.
+func TestWhatIsMadeGoesAgain(t *testing.T) {
+	t.Parallel()
+	reader := chartReader(t)
+	pool, cluster := map[string]any{"cluster": "wc1", "name": "gpu-l4"}, map[string]any{"organization": "acme", "name": "dev01"}
+	for name, test := range map[string]struct {
+		create, remove written
+		// gone are files of the fixtures that the state lacks, so that the pool is the cluster's last.
+		gone []string
+		// release is the one that helm-controller takes up and uninstalls; "": no guard asks for that.
+		release string
+	}{
+		"serving": {create: written{tool: "enable_model_serving", arguments: map[string]any{"cluster": "wc1"}}, remove: written{tool: "disable_model_serving", arguments: map[string]any{"cluster": "wc1"}}},
+		"a pool with serving": {create: written{tool: "create_node_pool", arguments: pool}, remove: written{tool: "delete_node_pool", arguments: pool}, release: "wc1-gpu-l4",
+			gone: []string{poolRelease, poolSource, "management/org-acme/machinepool-wc1-gpu-a10g.yaml"}},
+		"a cluster": {create: written{tool: "create_cluster", arguments: map[string]any{"organization": "acme", "name": "dev01", "provider": "aws"}}, remove: written{tool: "delete_cluster", arguments: cluster}, release: "dev01"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLife(t, reader, nil, test.gone...)
+			made := l.done(t, test.create, nil)
+			if test.release != "" {
+				if early := l.run(t.Context(), t, test.remove, nil); early.Reason != clustermanager.ReasonRefused || !strings.Contains(early.Texts[0], "helm-controller has not") {
+					t.Errorf("a release that nobody has taken up: %s %s", early.Reason, early.Texts)
+				}
+				l.finalizers(t, test.release, `["finalizers.fluxcd.io"]`)
+			}
+			if text := l.run(t.Context(), t, written{tool: "list_node_pools", arguments: map[string]any{"cluster": "wc1"}}, nil).Texts[0]; strings.Contains(text, `"wc1-gpu-l4"`) != (test.release == "wc1-gpu-l4") {
+				t.Errorf("list_node_pools: %s", text)
+			}
+			removed := l.done(t, test.remove, nil)
+			if len(removed.Objects) < len(made.Objects) || removed.Partial {
+				t.Errorf("made %v, removed %v: %s", changes(made), changes(removed), removed.NextStep)
+			}
+			if test.release != "" {
+				l.finalizers(t, test.release, "[]")
+			}
+			if again := l.run(t.Context(), t, test.remove, nil); again.Reason != clustermanager.ReasonNotFound {
+				t.Errorf("again: %s %s", again.Reason, again.Texts)
+			}
+			for file, object := range l.state(t) {
+				if annotations, _ := object.(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any); annotations["cluster-manager.giantswarm.io/offline-deleted"] == nil {
+					t.Errorf("left: %s", file)
+				}
+			}
+		})
+	}
+}

@@ -316,6 +316,9 @@ func TestRemovalsThatAreRefused(t *testing.T) {
 		{name: "slice unread", facts: plainRemoval(func(survey *clustermanager.NodePoolRemovalSurvey) {
 			survey.Serving.Slice = clustermanager.Unknown[*clustermanager.Slice]("forbidden")
 		}), force: true, want: "its serving slice could not be read: forbidden"},
+		{name: "children unread", facts: plainRemoval(withSlice(serves), func(survey *clustermanager.NodePoolRemovalSurvey) {
+			survey.Parts.Children = clustermanager.Unknown[[]clustermanager.SliceChild]("forbidden")
+		}), force: true, want: "which releases its serving slice rendered could not be read: forbidden"},
 	} {
 		mode := test.mode
 		if mode == "" {
