@@ -37,7 +37,7 @@ type RemoveClusterSurvey struct {
 	Labelled Reading[[]LiveObject] `json:"labelled"`
 	// Neighbours are the names of the other clusters of the namespace, sorted.
 	Neighbours Reading[[]string] `json:"neighbours"`
-	// Backends are the backend documents of model-manager that are labelled with the cluster's name, by name.
+	// Backends are the cluster's backend documents of model-manager (Backend.Of), by name.
 	Backends Reading[[]Backend] `json:"backends"`
 	// Models are every model served on the cluster.
 	Models Reading[[]ServedModel] `json:"models"`

@@ -162,28 +162,3 @@ func mountedClaims(claims []clustermanager.CacheClaim, cache clustermanager.Read
 	}
 	return claims
 }
-
-// backendState says whether the cluster is a backend of model-manager. Of several documents the one of the cluster's own
-// name counts.
-func (r *Reader) backendState(ctx context.Context, cluster clustermanager.Cluster) clustermanager.BackendState {
-	backends, err := r.backends(ctx)
-	if err != nil {
-		return clustermanager.BackendState{Error: err.Error()}
-	}
-	own := clustermanager.BackendReference(cluster, r.options.Settings).Name
-	var found *clustermanager.Backend
-	for index, backend := range backends {
-		if backend.Cluster != cluster.Name || (backend.Organization != "" && backend.Organization != cluster.Organization) {
-			continue
-		}
-		if found == nil || backend.ConfigMap.Name == own {
-			found = &backends[index]
-		}
-	}
-	if found == nil {
-		return clustermanager.BackendState{Registered: new(false)}
-	}
-	return clustermanager.BackendState{
-		Registered: new(true), Backend: found.Name, Namespace: found.ConfigMap.Namespace, Name: found.ConfigMap.Name,
-	}
-}

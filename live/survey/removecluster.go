@@ -149,8 +149,8 @@ func (r *Reader) neighbours(ctx context.Context, cluster clustermanager.Cluster)
 	return sorted(names), nil
 }
 
-// clusterBackends are the backend documents that are labelled with the cluster's name.
+// clusterBackends are the cluster's backend documents.
 func (r *Reader) clusterBackends(ctx context.Context, cluster clustermanager.Cluster) ([]clustermanager.Backend, error) {
 	found, err := r.backends(ctx)
-	return slices.DeleteFunc(slices.Clone(found), func(backend clustermanager.Backend) bool { return backend.Cluster != cluster.Name }), err
+	return slices.DeleteFunc(slices.Clone(found), func(backend clustermanager.Backend) bool { return !backend.Of(cluster) }), err
 }

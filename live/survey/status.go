@@ -35,7 +35,9 @@ func (r *Reader) status(ctx context.Context, cluster clustermanager.Cluster, inf
 		func() { presets = r.onTarget(ctx, cluster, configMapNoun, selectPresets) },
 		func() { gateway = clustermanager.Read(r.readModelsGateway(ctx, cluster)) },
 		func() { claims = clustermanager.Read(r.cacheClaims(ctx, cluster)) },
-		func() { backend = r.backendState(ctx, cluster) },
+		func() {
+			backend = clustermanager.BackendStateOf(clustermanager.Read(r.backends(ctx)), cluster, r.options.Settings)
+		},
 		func() { made.PoolReleases = clustermanager.Read(r.poolStates(ctx, cluster)) },
 		func() { infrastructure(); made.Network = clustermanager.Read(r.network(ctx, cluster)) },
 		func() { made.CommitTarget = clustermanager.Read(r.commitTarget(ctx, cluster)) },

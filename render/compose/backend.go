@@ -62,7 +62,7 @@ func (s *slice) sharedBackend() (bool, error) {
 	movable := false
 	for _, backend := range backends {
 		name := backend.ConfigMap.Name
-		theirs := backend.Cluster != s.survey.Cluster.Name || backend.Organization != "" && backend.Organization != s.survey.Cluster.Organization
+		theirs := !backend.Of(s.survey.Cluster)
 		switch {
 		case theirs && name == own.Name && s.survey.Cluster.Own:
 			return false, clustermanager.Refuse("ConfigMap %s: workload cluster %s is registered under the backend name that cluster %s needs: run create_node_pool or enable_model_serving for %s again, which moves it to a name of its own, then call again",

@@ -231,7 +231,7 @@ func (r *clusterRemoval) removeBackends() {
 	for _, backend := range backends {
 		reference := clustermanager.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: backend.ConfigMap.Namespace, Name: backend.ConfigMap.Name}
 		switch {
-		case backend.Cluster != r.survey.Cluster.Name, backend.Organization != "" && backend.Organization != r.survey.Cluster.Organization:
+		case !backend.Of(r.survey.Cluster):
 		case !backend.Owned:
 			r.warnings = append(r.warnings, reference.String()+": it registers the cluster with model-manager and is not ours, so it is left")
 		default:

@@ -68,7 +68,7 @@ func (d *departure) addParts(survey clustermanager.NodePoolsSurvey) {
 	d.add(operator.Release, parts.Operator)
 	d.add(operator.Source, parts.OperatorSource)
 	for _, backend := range survey.Backends.Or(nil) {
-		if goes && backend.Owned && backend.Cluster == cluster.Name {
+		if goes && backend.Owned && backend.Of(cluster) {
 			reference := clustermanager.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: backend.ConfigMap.Namespace, Name: backend.ConfigMap.Name}
 			d.add(reference, clustermanager.Known(&clustermanager.LiveObject{Reference: reference, Labels: ownMark}))
 		}

@@ -213,7 +213,7 @@ func (b *base) registrations() []clustermanager.Step {
 	}
 	var steps []clustermanager.Step
 	for _, backend := range backends {
-		ours := backend.Owned && backend.Cluster == b.survey.Cluster.Name && (backend.Organization == "" || backend.Organization == b.survey.Cluster.Organization)
+		ours := backend.Owned && backend.Of(b.survey.Cluster)
 		for _, reference := range distinctReferences(own, shared) {
 			if ours && backend.ConfigMap.Name == reference.Name {
 				steps = append(steps, b.unregister(reference))

@@ -14,8 +14,9 @@ import (
 func NodePools(survey clustermanager.NodePoolsSurvey) clustermanager.NodePools {
 	answer := clustermanager.NodePools{
 		Cluster: survey.Cluster.Name, Namespace: survey.Cluster.Namespace,
-		ControlPlaneVersion: survey.ControlPlaneVersion.Or(""), Backend: backendState(survey),
-		NodePools: []clustermanager.NodePoolStatus{}, Notes: slices.Clone(survey.Unread),
+		ControlPlaneVersion: survey.ControlPlaneVersion.Or(""),
+		Backend:             clustermanager.BackendStateOf(survey.Backends, survey.Cluster, survey.Settings),
+		NodePools:           []clustermanager.NodePoolStatus{}, Notes: slices.Clone(survey.Unread),
 	}
 	if err := survey.ControlPlaneVersion.Err(); err != nil {
 		answer.Notes = append(answer.Notes, "the control plane's version is not known: "+err.Error())
@@ -24,28 +25,6 @@ func NodePools(survey clustermanager.NodePoolsSurvey) clustermanager.NodePools {
 		answer.NodePools = append(answer.NodePools, newLifecycle(survey, pool).status())
 	}
 	return answer
-}
-
-// backendState is the cluster's registration with model-manager: its own document, else the shared one from before
-// documents had names per cluster.
-func backendState(survey clustermanager.NodePoolsSurvey) clustermanager.BackendState {
-	backends, known := survey.Backends.Get()
-	if !known {
-		return clustermanager.BackendState{Error: survey.Backends.Reason()}
-	}
-	var found *clustermanager.Backend
-	for index := range backends {
-		backend := &backends[index]
-		if backend.Cluster == survey.Cluster.Name && (found == nil || strings.HasSuffix(backend.ConfigMap.Name, "-"+survey.Cluster.Name)) {
-			found = backend
-		}
-	}
-	if found == nil {
-		return clustermanager.BackendState{Registered: new(false)}
-	}
-	return clustermanager.BackendState{
-		Registered: new(true), Backend: found.Name, Namespace: found.ConfigMap.Namespace, Name: found.ConfigMap.Name,
-	}
 }
 
 // lifecycle is a pool while its steps are told.

@@ -274,7 +274,7 @@ func (r *nodePoolRemoval) rewriteBackend() {
 	var document string
 	registered := false
 	for _, backend := range backends {
-		if backend.Owned && backend.Cluster == r.survey.Cluster.Name {
+		if backend.Owned && backend.Of(r.survey.Cluster) {
 			registered = true
 			if backend.ConfigMap.Name == own.Name {
 				document = backend.Document
