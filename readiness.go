@@ -115,8 +115,8 @@ type Webhook struct {
 	// Namespace and Service are what the first of them calls.
 	Namespace string `json:"namespace,omitempty"`
 	Service   string `json:"service,omitempty"`
-	// Endpoints are the Service's ready addresses.
-	Endpoints int `json:"endpoints"`
+	// Endpoints counts the Service's ready addresses; nil: they could not be read, and Message says why.
+	Endpoints *int `json:"endpoints,omitempty"`
 	// Ready is nil when the endpoints could not be read; Message says why.
 	Ready   *bool  `json:"ready,omitempty"`
 	Reason  string `json:"reason,omitempty"`

@@ -154,8 +154,8 @@ type ServingConfigs struct {
 	Count     int    `json:"count"`
 	// Terminating are the names of those that are being deleted, sorted.
 	Terminating []string `json:"terminating,omitempty"`
-	// ControllerRuns says that the llm-d controller has a ready replica. One that cannot be read counts as not running.
-	ControllerRuns bool `json:"controllerRuns,omitempty"`
+	// ControllerRuns says that the llm-d controller has a ready replica.
+	ControllerRuns Reading[bool] `json:"controllerRuns"`
 }
 
 // ServedModel is an InferenceService or LLMInferenceService of the target.

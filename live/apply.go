@@ -121,7 +121,7 @@ func rank(of *item) int {
 // carryOut does a step. An error stops the plan.
 func (r *run) carryOut(ctx context.Context, of *item) error {
 	if of.step.Verb == clustermanager.Await {
-		return r.await(ctx, of.step)
+		return r.await(ctx, of)
 	}
 	if err := r.refresh(ctx, of); err != nil {
 		return r.tolerated(of, err)

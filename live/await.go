@@ -17,9 +17,9 @@ func (w *waitError) Error() string { return w.what }
 func (w *waitError) Unwrap() error { return errTime }
 
 // await polls until what the step waits for is true.
-func (r *run) await(ctx context.Context, step clustermanager.Step) error {
+func (r *run) await(ctx context.Context, of *item) error {
 	for {
-		missing := r.missing(ctx, step)
+		missing := r.missing(ctx, of)
 		if missing == "" {
 			return nil
 		}
@@ -32,11 +32,14 @@ func (r *run) await(ctx context.Context, step clustermanager.Step) error {
 	}
 }
 
-// missing says what the wait is for; "": nothing any more.
-func (r *run) missing(ctx context.Context, step clustermanager.Step) string {
+// missing says what the wait is for; "": nothing any more. What runs and cannot be read counts as not running, which the
+// item then tells.
+func (r *run) missing(ctx context.Context, of *item) string {
+	step := of.step
 	objects, err := r.find(ctx, step)
 	if err != nil {
 		if step.Until == clustermanager.UntilIdle {
+			of.unread = err
 			return ""
 		}
 		return "it is not known whether " + nameOf(step) + " is gone: " + err.Error()

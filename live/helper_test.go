@@ -207,6 +207,8 @@ type wire struct {
 	bodies [][]byte
 	// instead answers the n-th write, from 1; nil: the API server does. It may call the API server itself.
 	instead func(n int, request *http.Request, ask func() (*http.Response, error)) (*http.Response, error, bool)
+	// unreadable is the end of a path that no read is answered of.
+	unreadable string
 }
 
 type over struct {
@@ -217,6 +219,9 @@ type over struct {
 func (w *wire) over(base http.RoundTripper) http.RoundTripper { return &over{w, base} }
 
 func (o *over) RoundTrip(request *http.Request) (*http.Response, error) {
+	if o.unreadable != "" && request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, o.unreadable) {
+		return nil, errors.New("unreachable by the test")
+	}
 	if request.Method == http.MethodGet || strings.HasSuffix(request.URL.Path, "/events") {
 		return o.base.RoundTrip(request)
 	}

@@ -27,6 +27,8 @@ type Planned struct {
 type item struct {
 	step    clustermanager.Step
 	objects []*object
+	// unread is why the wait ended without knowing what runs.
+	unread error
 }
 
 // object is one object of a step.

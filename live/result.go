@@ -13,13 +13,18 @@ import (
 // result lists what was done and what is pending, or for a dry run what would be done.
 func (p *Planned) result(dryRun bool) Result {
 	result := Result{Changes: []clustermanager.Change{}, Written: p.written()}
+	why := "since nothing runs that would"
 	for _, of := range p.items {
+		if of.unread != nil {
+			why = "since nothing is known to run that would"
+			result.Warnings = append(result.Warnings, nameOf(of.step)+": whether it still runs could not be read, so it counts as not running: "+of.unread.Error())
+		}
 		for _, one := range of.objects {
 			if one.action != "" {
 				result.Changes = append(result.Changes, one.change(dryRun))
 			}
 		}
-		result.Warnings = append(result.Warnings, of.warnings(dryRun)...)
+		result.Warnings = append(result.Warnings, of.warnings(dryRun, why)...)
 	}
 	result.Warnings = joined(result.Warnings, p.left())
 	return result
@@ -33,8 +38,8 @@ func (o *object) change(dryRun bool) clustermanager.Change {
 	return change
 }
 
-// warnings tell what an action alone does not.
-func (i *item) warnings(dryRun bool) []string {
+// warnings tell what an action alone does not; why is the reason that finalizers are taken off.
+func (i *item) warnings(dryRun bool, why string) []string {
 	was, has := "was", "has been"
 	if dryRun {
 		was, has = "would be", "would be"
@@ -52,8 +57,8 @@ func (i *item) warnings(dryRun bool) []string {
 		}
 	}
 	if len(taken) > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s %s: removed with %s taken off, since nothing runs that would", i.objects[0].reference.Kind,
-			strings.Join(taken, ", "), strings.Join(i.step.Finalizers, ", ")))
+		warnings = append(warnings, fmt.Sprintf("%s %s: removed with %s taken off, %s", i.objects[0].reference.Kind,
+			strings.Join(taken, ", "), strings.Join(i.step.Finalizers, ", "), why))
 		if dryRun {
 			warnings[len(warnings)-1] = strings.Replace(warnings[len(warnings)-1], ": removed with", ": would be removed with", 1)
 		}

@@ -262,6 +262,21 @@ func TestTheOrderedTeardownWaitsForTheController(t *testing.T) {
 	}
 }
 
+// A controller that cannot be read counts as not running; nothing is said to be known of it.
+func TestTheOrderedTeardownWithoutSeeingTheController(t *testing.T) {
+	s := servingScene(t)
+	s.wire.unreadable = "/deployments"
+	result := s.apply(t, teardownSteps(t)[:10])
+	if diff := cmp.Diff(orderedTeardown("delete"), actions(result.Changes)); diff != "" || result.Partial {
+		t.Errorf("%s%v", diff, result)
+	}
+	told := strings.Join(result.Warnings, "\n")
+	if !strings.Contains(told, "every Deployment: whether it still runs could not be read, so it counts as not running: ") ||
+		!strings.Contains(told, "since nothing is known to run that would") || strings.Contains(told, "since nothing runs that would") {
+		t.Error(told)
+	}
+}
+
 // Case 15: the controller never goes.
 func TestTheOrderedTeardownIsCutAndGoesOn(t *testing.T) {
 	s := servingScene(t)

@@ -35,7 +35,7 @@ func wholeCluster(name string) clustermanager.ClusterStatus {
 			Backend: clustermanager.BackendState{Registered: new(true), Backend: "kserve-" + name, Namespace: "agent-platform", Name: "model-backend-kserve-" + name},
 			ModelsGateway: clustermanager.Known(&clustermanager.ModelsGateway{Name: "models", Namespace: "gw", Ready: true,
 				Listener: clustermanager.GatewayListener{Name: "models", Hostname: "models." + name + ".example", Programmed: true, ResolvedRefs: true}}),
-			Webhook: clustermanager.Known(&clustermanager.Webhook{Configurations: []string{"validatingwebhookconfigurations/v"}, Namespace: "kserve", Service: "llmisvc", Endpoints: 1, Ready: new(true)}),
+			Webhook: clustermanager.Known(&clustermanager.Webhook{Configurations: []string{"validatingwebhookconfigurations/v"}, Namespace: "kserve", Service: "llmisvc", Endpoints: new(1), Ready: new(true)}),
 			Cache:   clustermanager.Known(&clustermanager.CacheState{Enabled: true, Claim: "hf-cache"}),
 			CacheClaims: clustermanager.Known([]clustermanager.CacheClaim{{Namespace: "model-serving", Name: "hf-cache", Phase: "Bound", Volume: "pv", Zone: "eu-central-1a",
 				Capacity: "100Gi", CapacityGiB: 100, StorageClass: "gp3", Tier: &clustermanager.VolumeTier{Type: "gp3"}, TierSource: "storageClass", Mounted: new(true)}}),

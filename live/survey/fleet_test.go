@@ -92,7 +92,7 @@ func TestFleetWithinFourRoundTrips(t *testing.T) {
 	}
 	status := fleet.Clusters[slices.IndexFunc(fleet.Clusters, func(s clustermanager.ClusterStatus) bool { return s.Cluster.Name == "wc1" })]
 	read := status.ServingReadiness
-	if *got(t, read.Configs) != 1 || got(t, read.ModelsGateway).Certificate == nil || got(t, read.Webhook).Endpoints != 1 || got(t, read.CacheClaims)[0].Zone == "" ||
+	if *got(t, read.Configs) != 1 || got(t, read.ModelsGateway).Certificate == nil || *got(t, read.Webhook).Endpoints != 1 || got(t, read.CacheClaims)[0].Zone == "" ||
 		got(t, status.CommitTarget).Repository != "acme/fleet" || got(t, status.Network).Region == "" || got(t, status.Admins) == nil {
 		t.Error("a reader that follows others had nothing to follow")
 	}

@@ -109,7 +109,7 @@ func (r *Reader) servingConfigs(ctx context.Context, cluster clustermanager.Clus
 		return err
 	})
 	reads.Go(func() error {
-		found.ControllerRuns = target.controllerRuns(ctx)
+		found.ControllerRuns = clustermanager.Read(target.controllerRuns(ctx))
 		return nil
 	})
 	if err := reads.Wait(); err != nil {
@@ -125,15 +125,15 @@ func (r *Reader) servingConfigs(ctx context.Context, cluster clustermanager.Clus
 	return found, nil
 }
 
-// controllerRuns says whether a replica of the llm-d controller is ready; one that cannot be read is not.
-func (r *Reader) controllerRuns(ctx context.Context) bool {
+// controllerRuns says whether a replica of the llm-d controller is ready.
+func (r *Reader) controllerRuns(ctx context.Context) (bool, error) {
 	deployments, err := r.list(ctx, deploymentNoun, "", metav1.ListOptions{
 		LabelSelector: labels.Set{labelControlPlane: llmController}.String(),
 	})
-	return err == nil && slices.ContainsFunc(deployments, func(object unstructured.Unstructured) bool {
+	return slices.ContainsFunc(deployments, func(object unstructured.Unstructured) bool {
 		ready, _, _ := unstructured.NestedInt64(object.Object, "status", "readyReplicas")
 		return ready > 0
-	})
+	}), err
 }
 
 // storageVersion is the version that the definition of a resource of KServe stores it in; "": there is no definition.

@@ -61,7 +61,7 @@ func check[T any](t *testing.T, read func(r *survey.Reader, ctx context.Context)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, got, cmp.Comparer(equalValues), cmp.Comparer(equalTexts)); diff != "" {
+			if diff := cmp.Diff(test.want, got, cmp.Comparer(equalValues), cmp.Comparer(equalReadings[string]), cmp.Comparer(equalReadings[bool])); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -70,8 +70,9 @@ func check[T any](t *testing.T, read func(r *survey.Reader, ctx context.Context)
 
 func equalValues(a, b clustermanager.Values) bool { return cmp.Equal(a.Reveal(), b.Reveal()) }
 
-func equalTexts(a, b clustermanager.Reading[string]) bool {
-	return a.Or("") == b.Or("") && a.Reason() == b.Reason()
+func equalReadings[T comparable](a, b clustermanager.Reading[T]) bool {
+	var none T
+	return a.Or(none) == b.Or(none) && a.Reason() == b.Reason()
 }
 
 func of[T any](read func(*survey.Reader, context.Context, clustermanager.Cluster) (T, error), cluster clustermanager.Cluster) func(*survey.Reader, context.Context) (T, error) {
@@ -482,14 +483,14 @@ status: {readyReplicas: 1}
 	read := func(r *survey.Reader, ctx context.Context) (clustermanager.ServingConfigs, error) {
 		return survey.ServingConfigs(r, ctx, acme, "agent-platform")
 	}
-	found := func(runs bool) clustermanager.ServingConfigs {
+	found := func(runs clustermanager.Reading[bool]) clustermanager.ServingConfigs {
 		return clustermanager.ServingConfigs{Namespace: "agent-platform", Count: 3, Terminating: []string{"a", "b"}, ControllerRuns: runs}
 	}
 	check(t, read, append(unreadable[clustermanager.ServingConfigs](t, "/customresourcedefinitions/", "CustomResourceDefinition llminferenceserviceconfigs.serving.kserve.io"), []reading[clustermanager.ServingConfigs]{
-		{name: "not served", files: workload(t), want: clustermanager.ServingConfigs{Namespace: "agent-platform"}},
-		{name: "three", files: workload(t).target(configs), want: found(true)},
-		{name: "no ready controller", files: workload(t).target(strings.Replace(configs, "readyReplicas: 1", "readyReplicas: 0", 1)), want: found(false)},
-		{name: "a controller that may not be read", files: workload(t).target(configs), over: &wire{forbid: []string{"/deployments?"}}, want: found(false)},
+		{name: "not served", files: workload(t), want: clustermanager.ServingConfigs{Namespace: "agent-platform", ControllerRuns: clustermanager.Known(false)}},
+		{name: "three", files: workload(t).target(configs), want: found(clustermanager.Known(true))},
+		{name: "no ready controller", files: workload(t).target(strings.Replace(configs, "readyReplicas: 1", "readyReplicas: 0", 1)), want: found(clustermanager.Known(false))},
+		{name: "a controller that may not be read", files: workload(t).target(configs), over: &wire{forbid: []string{"/deployments?"}}, want: found(clustermanager.Unknown[bool]("every Deployment on cluster org-acme/wc1: reading: forbidden by the test"))},
 		{name: "forbidden configs", files: workload(t).target(configs), over: &wire{forbid: []string{"/agent-platform/llminferenceserviceconfigs"}},
 			fault: "every LLMInferenceServiceConfig in agent-platform on cluster org-acme/wc1: reading: forbidden by the test"},
 	}...))

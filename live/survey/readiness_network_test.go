@@ -29,7 +29,7 @@ func TestWebhook(t *testing.T) {
 	one := endpoints(`[{addresses: [10.0.0.1], conditions: {ready: true}}]`)
 	state := func(change func(*clustermanager.Webhook)) *clustermanager.Webhook {
 		made := &clustermanager.Webhook{
-			Configurations: []string{"validatingwebhookconfigurations/v"}, Namespace: "kserve", Service: "llmisvc", Endpoints: 1, Ready: new(true),
+			Configurations: []string{"validatingwebhookconfigurations/v"}, Namespace: "kserve", Service: "llmisvc", Endpoints: new(1), Ready: new(true),
 		}
 		change(made)
 		return made
@@ -37,7 +37,7 @@ func TestWebhook(t *testing.T) {
 	ready := func(*clustermanager.Webhook) {}
 	notReady := func(endpoints int, reason, message string) func(*clustermanager.Webhook) {
 		return func(w *clustermanager.Webhook) {
-			w.Endpoints, w.Ready, w.Reason, w.Message = endpoints, new(false), reason, message
+			w.Endpoints, w.Ready, w.Reason, w.Message = &endpoints, new(false), reason, message
 		}
 	}
 	for _, test := range []struct {
@@ -55,14 +55,14 @@ func TestWebhook(t *testing.T) {
 			w.Configurations = []string{"mutatingwebhookconfigurations/m", "validatingwebhookconfigurations/v"}
 		})},
 		{name: "another group", target: webhookConfiguration(validating, "v", "apps", "*", "Q0E=") + one, evidence: "no configuration admits",
-			want: &clustermanager.Webhook{Configurations: []string{}, Ready: new(false), Reason: "NoConfiguration", Message: "no configuration admits LLMInferenceServices"}},
+			want: &clustermanager.Webhook{Configurations: []string{}, Endpoints: new(0), Ready: new(false), Reason: "NoConfiguration", Message: "no configuration admits LLMInferenceServices"}},
 		{name: "another resource", target: webhookConfiguration(validating, "v", "serving.kserve.io", "inferenceservices", "Q0E=") + one, evidence: "no configuration admits",
-			want: &clustermanager.Webhook{Configurations: []string{}, Ready: new(false), Reason: "NoConfiguration", Message: "no configuration admits LLMInferenceServices"}},
+			want: &clustermanager.Webhook{Configurations: []string{}, Endpoints: new(0), Ready: new(false), Reason: "NoConfiguration", Message: "no configuration admits LLMInferenceServices"}},
 		{name: "configurations unreadable", target: good + one, refuse: map[string]int{"/mutatingwebhookconfigurations": http.StatusForbidden},
 			unknown: "every MutatingWebhookConfiguration on cluster org-acme/wc1: reading: forbidden by the test"},
 		{name: "endpoints unreadable", target: good + one, refuse: map[string]int{"/endpointslices": http.StatusForbidden}, evidence: "not known to be ready",
 			want: state(func(w *clustermanager.Webhook) {
-				w.Endpoints, w.Ready, w.Message = 0, nil, "every EndpointSlice in kserve on cluster org-acme/wc1: reading: forbidden by the test"
+				w.Endpoints, w.Ready, w.Message = nil, nil, "every EndpointSlice in kserve on cluster org-acme/wc1: reading: forbidden by the test"
 			})},
 		{name: "no endpoint", target: good, evidence: "Service kserve/llmisvc has no address", want: state(notReady(0, "NoEndpoints", "Service kserve/llmisvc has no address"))},
 		{name: "none is ready", target: good + endpoints(`[{addresses: [10.0.0.1], conditions: {ready: false}}]`), evidence: "none is ready",

@@ -120,7 +120,8 @@ func webhookOf(admits admitting, endpoints list) clustermanager.Webhook {
 		Namespace:      admits.service.Namespace, Service: admits.service.Name,
 	}
 	if len(admits.configurations) == 0 {
-		made.Ready, made.Reason, made.Message = new(false), reasonNoConfiguration, "no configuration admits LLMInferenceServices"
+		made.Endpoints, made.Ready = new(0), new(false)
+		made.Reason, made.Message = reasonNoConfiguration, "no configuration admits LLMInferenceServices"
 		return made
 	}
 	objects, is := endpoints.Get()
@@ -128,8 +129,8 @@ func webhookOf(admits admitting, endpoints list) clustermanager.Webhook {
 		made.Message = endpoints.Reason()
 		return made
 	}
-	var addresses int
-	addresses, made.Endpoints = endpointsOf(objects)
+	addresses, ready := endpointsOf(objects)
+	made.Endpoints = &ready
 	var problems, messages []string
 	problem := func(reason, message string) {
 		problems, messages = append(problems, reason), append(messages, message)
@@ -138,7 +139,7 @@ func webhookOf(admits admitting, endpoints list) clustermanager.Webhook {
 	case admits.service.Name == "":
 	case addresses == 0:
 		problem(reasonNoEndpoints, fmt.Sprintf("Service %s has no address", admits.service))
-	case made.Endpoints == 0:
+	case ready == 0:
 		problem(reasonNoEndpoints, fmt.Sprintf("Service %s has %d addresses, none is ready", admits.service, addresses))
 	}
 	if len(admits.withoutCA) > 0 {

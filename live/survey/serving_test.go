@@ -110,14 +110,14 @@ func TestServingGolden(t *testing.T) {
 // What an older slice left terminating in its namespace stands in the way of a new one.
 func TestConfigsOfAnOlderSlice(t *testing.T) {
 	configs, _ := withServing(t, serving(t), nil).Serving.Configs.Get()
-	want := clustermanager.ServingConfigs{Namespace: "org-acme", Count: 1, Terminating: []string{"kserve-config-llm-template"}}
-	if diff := cmp.Diff(want, configs); diff != "" {
+	want := clustermanager.ServingConfigs{Namespace: "org-acme", Count: 1, Terminating: []string{"kserve-config-llm-template"}, ControllerRuns: clustermanager.Known(false)}
+	if diff := cmp.Diff(want, configs, cmp.Comparer(equalReadings[bool])); diff != "" {
 		t.Error(diff)
 	}
 	clean := serving(t)
 	clean["clusters/wc1/serving.yaml"] = strings.Replace(clean["clusters/wc1/serving.yaml"], ", deletionTimestamp: 2026-08-01T09:00:00Z, finalizers: [serving.kserve.io/llmisvcconfig-finalizer]", "", 1)
 	configs, _ = withServing(t, clean, nil).Serving.Configs.Get()
-	if diff := cmp.Diff(clustermanager.ServingConfigs{Namespace: "agent-platform", Count: 1}, configs); diff != "" {
+	if diff := cmp.Diff(clustermanager.ServingConfigs{Namespace: "agent-platform", Count: 1, ControllerRuns: clustermanager.Known(false)}, configs, cmp.Comparer(equalReadings[bool])); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -132,7 +132,7 @@ func TestConfigsOfTheOwnCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	configs, known := made.Serving.Configs.Get()
-	if diff := cmp.Diff(clustermanager.ServingConfigs{Namespace: "org-giantswarm"}, configs); diff != "" || !known {
+	if diff := cmp.Diff(clustermanager.ServingConfigs{Namespace: "org-giantswarm", ControllerRuns: clustermanager.Known(false)}, configs, cmp.Comparer(equalReadings[bool])); diff != "" || !known {
 		t.Error(diff, made.Serving.Configs.Reason())
 	}
 }

@@ -110,7 +110,7 @@ func (d dice) serving(cluster clustermanager.Cluster) clustermanager.ServingSurv
 		Presets:       reading(d, []clustermanager.Preset{{Name: "p", CPU: d.pick("", "1", "x", "-3"), Memory: d.pick("", "1Gi", "9e99"), GPUs: d.IntN(9) - 1, WeightsGiB: d.Float64() * 99}}),
 		CacheClaims:   reading(d, d.claims()),
 		Namespace:     reading(d, []*clustermanager.ServingNamespace{nil, {Name: "model-serving", Deleting: d.flip(), Retired: d.pick("", "x")}}[d.IntN(2)]),
-		Configs:       reading(d, clustermanager.ServingConfigs{Namespace: "agent-platform", Terminating: make([]string, d.IntN(3)), ControllerRuns: d.flip()}),
+		Configs:       reading(d, clustermanager.ServingConfigs{Namespace: "agent-platform", Terminating: make([]string, d.IntN(3)), ControllerRuns: reading(d, d.flip())}),
 		Models:        reading(d, make([]clustermanager.ServedModel, d.IntN(2))),
 		PrepullImages: reading(d, []string{"i"}),
 		Charts:        reading(d, chart),

@@ -31,15 +31,22 @@ func (s *slice) takeBack() []clustermanager.Step {
 	}}
 }
 
+// strandedConfigs removes configurations finalizer and all, only where it is known that no controller runs.
 func (s *slice) strandedConfigs() []clustermanager.Step {
 	configs, known := s.survey.Serving.Configs.Get()
-	switch {
-	case !known:
+	if !known {
 		s.warn("whether serving configurations are left terminating on cluster %s was not checked: %s", s.survey.Cluster.Name, s.survey.Serving.Configs.Reason())
 		return nil
+	}
+	runs, known := configs.ControllerRuns.Get()
+	switch {
 	case len(configs.Terminating) == 0:
 		return nil
-	case configs.ControllerRuns:
+	case !known:
+		s.warn("namespace %s on cluster %s: %d serving configurations are being deleted, and whether the llm-d controller runs that finishes it is not known, so they are left: %s",
+			configs.Namespace, s.survey.Cluster.Name, len(configs.Terminating), configs.ControllerRuns.Reason())
+		return nil
+	case runs:
 		s.warn("namespace %s on cluster %s: %d serving configurations are being deleted, which the running llm-d controller finishes", configs.Namespace, s.survey.Cluster.Name, len(configs.Terminating))
 		return nil
 	}
@@ -55,6 +62,15 @@ func (s *slice) strandedConfigs() []clustermanager.Step {
 		})
 	}
 	return steps
+}
+
+// controllerRuns says whether the llm-d controller runs on the cluster, as far as its serving configurations were read.
+func controllerRuns(configs clustermanager.Reading[clustermanager.ServingConfigs]) clustermanager.Reading[bool] {
+	found, known := configs.Get()
+	if !known {
+		return clustermanager.Read(false, configs.Err())
+	}
+	return found.ControllerRuns
 }
 
 // onTarget names an object of the cluster itself.

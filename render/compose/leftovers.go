@@ -78,8 +78,12 @@ func (t teardown) left() []clustermanager.Step {
 // keptByAnother says why configurations and models may be another's than our slice's; "": they are not.
 func (t teardown) keptByAnother() string {
 	component := t.survey.Serving.Component
+	controller := controllerRuns(t.survey.Serving.Configs)
+	runs, known := controller.Get()
 	switch {
-	case t.survey.Serving.Configs.Or(clustermanager.ServingConfigs{}).ControllerRuns:
+	case !known:
+		return "whether a controller runs on it that no slice of ours brought is not known (" + controller.Reason() + ")"
+	case runs:
 		return "a controller runs on it that no slice of ours brought"
 	case component.Status == clustermanager.ComponentUnknown:
 		return "whether somebody else serves models on it is not known (" + component.Reason + ")"

@@ -30,7 +30,10 @@ func TestWhatAPoolThatIsGoneLeft(t *testing.T) {
 		serveModels(qwen, handMade)(facts)
 	}
 	runs := func(facts *clustermanager.NodePoolRemovalSurvey) {
-		facts.Serving.Configs = clustermanager.Known(clustermanager.ServingConfigs{ControllerRuns: true})
+		facts.Serving.Configs = clustermanager.Known(clustermanager.ServingConfigs{ControllerRuns: clustermanager.Known(true)})
+	}
+	doubtful := func(facts *clustermanager.NodePoolRemovalSurvey) {
+		facts.Serving.Configs = clustermanager.Known(clustermanager.ServingConfigs{ControllerRuns: clustermanager.Unknown[bool]("forbidden")})
 	}
 	served := func(status clustermanager.ComponentStatus) func(*clustermanager.NodePoolRemovalSurvey) {
 		return func(facts *clustermanager.NodePoolRemovalSurvey) {
@@ -60,6 +63,7 @@ remove teardown every LLMInferenceServiceConfig in org-acme  @target`
 		{"stranded under a controller", plainRemoval(gone, stranded, runs), ""},
 		{"another's by the look of it", plainRemoval(gone, stranded, served(clustermanager.ComponentPresent)), ""},
 		{"whose is not known", plainRemoval(gone, stranded, served(clustermanager.ComponentUnknown)), ""},
+		{"stranded, the controller unread", plainRemoval(gone, stranded, doubtful), ""},
 		{"the serving namespace", plainRemoval(gone, namespace), "await teardown HelmRelease org-acme/wc1-agent-platform-connectivity\nretire teardown Namespace model-serving @target"},
 		{"unreadable, registered", plainRemoval(gone, unread, registered("gazelle")), "remove runtime ConfigMap agent-platform/model-backend-kserve-wc1"},
 		{"unreadable", plainRemoval(gone, unread), ""},

@@ -21,6 +21,7 @@ func plainRemoval(changes ...func(*clustermanager.NodePoolRemovalSurvey)) cluste
 	facts.Serving.Slice = clustermanager.Known[*clustermanager.Slice](nil)
 	facts.Serving.Backends = clustermanager.Known([]clustermanager.Backend{})
 	facts.Serving.Namespace = clustermanager.Known[*clustermanager.ServingNamespace](nil)
+	facts.Serving.Configs = clustermanager.Known(clustermanager.ServingConfigs{Namespace: "org-acme", ControllerRuns: clustermanager.Known(false)})
 	facts.Serving.GatewayAPI = clustermanager.Known(clustermanager.GatewayAPI{Installed: true})
 	facts.Serving.Endpoint = clustermanager.Known(clustermanager.Endpoint{Server: "https://api.wc1", CABundle: "PEM"})
 	facts.Configs = clustermanager.Known([]clustermanager.ObjectReference{})

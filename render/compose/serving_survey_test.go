@@ -29,7 +29,7 @@ func servingOf(t *testing.T, name string) clustermanager.Survey {
 		Presets:     clustermanager.Known([]clustermanager.Preset{}),
 		CacheClaims: clustermanager.Known([]clustermanager.CacheClaim{}),
 		Namespace:   clustermanager.Known[*clustermanager.ServingNamespace](nil),
-		Configs:     clustermanager.Known(clustermanager.ServingConfigs{Namespace: "agent-platform"}),
+		Configs:     clustermanager.Known(clustermanager.ServingConfigs{Namespace: "agent-platform", ControllerRuns: clustermanager.Known(false)}),
 		Models:      clustermanager.Known([]clustermanager.ServedModel{}),
 	}
 	for _, reference := range servingObjects(survey, "gpu-l4", "gpu-l40s", "gpu-t4", "gpu-a10g") {

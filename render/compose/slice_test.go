@@ -14,7 +14,7 @@ import (
 func TestOrderOfSteps(t *testing.T) {
 	survey := servingOf(t, "wc1")
 	survey.Serving.Namespace = clustermanager.Known(&clustermanager.ServingNamespace{Name: "model-serving", Retired: "2026-09-19T00:00:00Z: claims"})
-	survey.Serving.Configs = clustermanager.Known(clustermanager.ServingConfigs{Namespace: "agent-platform", Count: 2, Terminating: []string{"one", "two"}})
+	survey.Serving.Configs = clustermanager.Known(clustermanager.ServingConfigs{Namespace: "agent-platform", Count: 2, Terminating: []string{"one", "two"}, ControllerRuns: clustermanager.Known(false)})
 	survey.Serving.Backends = clustermanager.Known([]clustermanager.Backend{
 		{ConfigMap: clustermanager.NamespacedName{Namespace: "agent-platform", Name: "model-backend-kserve"}, Cluster: "wc1", Organization: "acme", Owned: true},
 		{ConfigMap: clustermanager.NamespacedName{Namespace: "agent-platform", Name: "model-backend-kserve-wc2"}, Cluster: "wc2", Owned: true},
@@ -45,9 +45,17 @@ func TestOrderOfSteps(t *testing.T) {
 	if !strings.Contains(strings.Join(made.Plan.Warnings, "\n"), "2 serving configurations are left terminating and no llm-d controller runs") {
 		t.Errorf("%q", made.Plan.Warnings)
 	}
-	survey.Serving.Configs = changed(survey.Serving.Configs, func(c *clustermanager.ServingConfigs) { c.ControllerRuns = true })
+	survey.Serving.Configs = changed(survey.Serving.Configs, func(c *clustermanager.ServingConfigs) { c.ControllerRuns = clustermanager.Known(true) })
 	if removed := composed(t, serving("wc1", "gpu-l4"), survey).Plan.Objects(clustermanager.Remove, clustermanager.Runtime); len(removed) != 1 {
 		t.Errorf("a running controller heals by itself: %v", removed)
+	}
+	survey.Serving.Configs = changed(survey.Serving.Configs, func(c *clustermanager.ServingConfigs) { c.ControllerRuns = clustermanager.Unknown[bool]("forbidden") })
+	doubtful := composed(t, serving("wc1", "gpu-l4"), survey).Plan
+	if removed := doubtful.Objects(clustermanager.Remove, clustermanager.Runtime); len(removed) != 1 {
+		t.Errorf("what a controller may finish that could not be read is removed: %v", removed)
+	}
+	if warnings := strings.Join(doubtful.Warnings, "\n"); !strings.Contains(warnings, "is not known, so they are left: forbidden") || strings.Contains(warnings, "no llm-d controller runs") {
+		t.Error(warnings)
 	}
 }
 
