@@ -167,12 +167,6 @@ func (s NewClusterSurvey) MeantRelease(request CreateClusterRequest) string {
 	return newest.Version
 }
 
-// Admins are users and groups, sorted, each once.
-type Admins struct {
-	Users  []string `json:"users,omitempty"`
-	Groups []string `json:"groups,omitempty"`
-}
-
 // ClusterObjects are the objects that a cluster is made of.
 type ClusterObjects struct {
 	// Source is where the release chart comes from, Values the ConfigMap with the cluster's values, Release the chart's

@@ -11,8 +11,6 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-const clusterAdmin = "cluster-admin"
-
 // clusterAdmins says in words whom a caller can ask who lacks a right on a cluster: the subjects that its
 // ClusterRoleBindings and the values that we composed bind as cluster-admin, or that nobody could be read.
 func (r *Reader) clusterAdmins(ctx context.Context, target *Reader, cluster clustermanager.Cluster) string {
@@ -48,7 +46,7 @@ func (r *Reader) boundAdmins(ctx context.Context) ([]string, error) {
 	}
 	var found []string
 	for _, binding := range bindings {
-		if textAt(binding.Object, "roleRef", "kind") != "ClusterRole" || textAt(binding.Object, "roleRef", "name") != clusterAdmin {
+		if textAt(binding.Object, "roleRef", "kind") != "ClusterRole" || textAt(binding.Object, "roleRef", "name") != clustermanager.ClusterAdmin {
 			continue
 		}
 		for _, subject := range mapsAt(binding.Object, "subjects") {
@@ -69,21 +67,16 @@ func (r *Reader) composedAdmins(ctx context.Context, cluster clustermanager.Clus
 	if !owned(object) {
 		return nil, nil
 	}
-	values, err := r.readLayer(ctx, layer{namespace: cluster.Namespace, name: object.GetName(), key: defaultValuesKey})
+	admins, err := adminsIn(object)
 	if err != nil {
 		return nil, err
 	}
 	var found []string
-	for _, binding := range mapsAt(values, "global", "apps", "rbacBootstrap", "values", "bindings") {
-		if _, narrowed := binding["namespaces"]; narrowed || textAt(binding, "role") != clusterAdmin {
-			continue
-		}
-		for kind, key := range map[string]string{"User": "users", "Group": "groups"} {
-			list := typedValues{plain: binding}
-			for _, name := range list.texts(key) {
-				found = append(found, kind+" "+name)
-			}
-		}
+	for _, name := range admins.Users {
+		found = append(found, "User "+name)
+	}
+	for _, name := range admins.Groups {
+		found = append(found, "Group "+name)
 	}
 	return found, nil
 }

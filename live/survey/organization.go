@@ -81,8 +81,5 @@ func (r *Reader) organizationAdmins(ctx context.Context, namespace string) (clus
 			}
 		}
 	}
-	return clustermanager.Admins{Users: sorted(admins.Users), Groups: sorted(admins.Groups)}, nil
+	return clustermanager.Admins{Users: clustermanager.SortedOnce(admins.Users), Groups: clustermanager.SortedOnce(admins.Groups)}, nil
 }
-
-// sorted are the names in order, each once.
-func sorted(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }

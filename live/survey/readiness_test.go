@@ -335,7 +335,7 @@ func TestAdmins(t *testing.T) {
 	values := func(labels, text string) string {
 		return fmt.Sprintf("\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: wc1-values, namespace: org-acme, labels: %s}, data: {values.yaml: %q}}\n", labels, text)
 	}
-	bindings := `{global: {apps: {rbacBootstrap: {values: {bindings: [{role: cluster-admin, users: [b, a], groups: [g]}, {role: cluster-admin, users: [a, c]}, {role: cluster-admin, users: [d], namespaces: [x]}, {role: view, users: [e]}]}}}}}`
+	bindings := `{global: {apps: {rbacBootstrap: {values: {bindings: [{role: cluster-admin, users: [b, a], groups: [g]}, {role: cluster-admin, users: [a, c]}, {role: cluster-admin, users: [d], namespaces: [x]}, {role: cluster-admin, users: [f], namespaces: []}, {role: view, users: [e]}]}}}}}`
 	want := &clustermanager.Admins{Users: []string{"a", "b", "c"}, Groups: []string{"g"}}
 	same(t, want, got(t, wc1With(values(owned, bindings), "").status(t).Admins))
 	same(t, (*clustermanager.Admins)(nil), got(t, wc1With(values("{}", bindings), "").status(t).Admins))

@@ -146,7 +146,7 @@ func (r *Reader) neighbours(ctx context.Context, cluster clustermanager.Cluster)
 			names = append(names, object.GetName())
 		}
 	}
-	return sorted(names), nil
+	return clustermanager.SortedOnce(names), nil
 }
 
 // clusterBackends are the cluster's backend documents.

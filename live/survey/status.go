@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,8 +12,6 @@ import (
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
-
-const roleClusterAdmin = "cluster-admin"
 
 // status reads one cluster. Nothing waits for the detection: what is answered only where serving is present is read at
 // the same time, since each round trip that follows another is what a reader of a fleet waits for. Infrastructure
@@ -136,23 +133,17 @@ func (r *Reader) admins(ctx context.Context, cluster clustermanager.Cluster) (*c
 	if err != nil || object == nil {
 		return nil, err
 	}
+	return adminsIn(object)
+}
+
+// adminsIn are whom the values of a cluster's ConfigMap bind as cluster-admin.
+func adminsIn(object *unstructured.Unstructured) (*clustermanager.Admins, error) {
 	values, err := parseValues(textAt(mapAt(object.Object, "data"), defaultValuesKey))
 	if err != nil {
 		return nil, fmt.Errorf("%s: reading values: %w", clustermanager.ReferenceTo(object), err)
 	}
-	found := &clustermanager.Admins{}
-	for _, binding := range mapsAt(values, "global", "apps", "rbacBootstrap", "values", "bindings") {
-		if narrow, _ := binding["namespaces"].([]any); len(narrow) > 0 || textAt(binding, "role") != roleClusterAdmin {
-			continue
-		}
-		users, _, _ := unstructured.NestedStringSlice(binding, "users")
-		groups, _, _ := unstructured.NestedStringSlice(binding, "groups")
-		found.Users, found.Groups = append(found.Users, users...), append(found.Groups, groups...)
-	}
-	slices.Sort(found.Users)
-	slices.Sort(found.Groups)
-	found.Users, found.Groups = slices.Compact(found.Users), slices.Compact(found.Groups)
-	return found, nil
+	bindings, _, _ := unstructured.NestedFieldNoCopy(values, "global", "apps", "rbacBootstrap", "values", "bindings")
+	return new(clustermanager.AdminsOf(bindings)), nil
 }
 
 // composedValues is the ConfigMap of the cluster's values, where it is this product's; nil: there is none.

@@ -24,7 +24,7 @@ func (d *clusterDecision) composeRBAC() error {
 		return clustermanager.Refuse("%s: values: %v, and the cluster's bindings belong below it: make it one, or leave it out", d.named(), err)
 	}
 	if there {
-		d.rbac = answerRBAC(clustermanager.SourceValues, clusterAdmins(given))
+		d.rbac = answerRBAC(clustermanager.SourceValues, clustermanager.AdminsOf(given))
 		return nil
 	}
 	if enabled, _ := lookup(d.layered(), enablePath...).(bool); !enabled || d.chart.RBACBootstrap == nil {
@@ -53,7 +53,7 @@ func (d *clusterDecision) composeBindings() error {
 	}
 	creator, note := d.creator()
 	users := slices.Concat(admins.Users, before, creator)
-	bound := clustermanager.Admins{Users: sortedOnce(users), Groups: sortedOnce(admins.Groups)}
+	bound := clustermanager.Admins{Users: clustermanager.SortedOnce(users), Groups: clustermanager.SortedOnce(admins.Groups)}
 	if len(bound.Users)+len(bound.Groups) == 0 {
 		d.rbac = clustermanager.ClusterRBAC{Source: clustermanager.SourceNone, Note: strings.TrimPrefix(note+"; the organization has no admins, so nobody is bound", "; ")}
 		return nil
@@ -102,7 +102,7 @@ func (d *clusterDecision) boundBefore() ([]string, error) {
 	if len(bindings) == 0 {
 		return nil, nil
 	}
-	return clusterAdmins(bindings[len(bindings)-1:]).Users, nil
+	return clustermanager.AdminsOf(bindings[len(bindings)-1:]).Users, nil
 }
 
 // creator is the caller as the cluster names them; none with a note where they cannot be bound.
@@ -132,21 +132,6 @@ func answerRBAC(source string, bound clustermanager.Admins) clustermanager.Clust
 	return answer
 }
 
-// clusterAdmins are whom bindings bind to cluster-admin in every namespace.
-func clusterAdmins(bindings any) clustermanager.Admins {
-	var bound clustermanager.Admins
-	entries, _ := bindings.([]any)
-	for _, entry := range entries {
-		fields, _ := entry.(map[string]any)
-		if _, narrowed := fields["namespaces"]; narrowed || text(fields, "role") != clustermanager.ClusterAdmin {
-			continue
-		}
-		bound.Users = append(bound.Users, texts(fields["users"])...)
-		bound.Groups = append(bound.Groups, texts(fields["groups"])...)
-	}
-	return clustermanager.Admins{Users: sortedOnce(bound.Users), Groups: sortedOnce(bound.Groups)}
-}
-
 // texts are the strings of a list.
 func texts(value any) []string {
 	entries, _ := value.([]any)
@@ -157,9 +142,4 @@ func texts(value any) []string {
 		}
 	}
 	return found
-}
-
-// sortedOnce sorts names and drops what is there twice; nil for none.
-func sortedOnce(names []string) []string {
-	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
