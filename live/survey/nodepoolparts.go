@@ -80,22 +80,18 @@ func (r *Reader) children(ctx context.Context, slice clustermanager.ObjectRefere
 // mountedClaims are the cluster's model cache claims, each with whether the cluster's slice mounts it where that is known.
 func (r *Reader) mountedClaims(ctx context.Context, cluster clustermanager.Cluster) ([]clustermanager.CacheClaim, error) {
 	var claims []clustermanager.CacheClaim
-	var slice *clustermanager.Slice
-	var sliceErr error
+	var cache clustermanager.Reading[*clustermanager.CacheState]
 	var reads errgroup.Group
 	reads.Go(func() (err error) { claims, err = r.cacheClaims(ctx, cluster); return err })
-	reads.Go(func() error { slice, sliceErr = r.slice(ctx, cluster); return nil })
+	reads.Go(func() error {
+		slice, err := r.slice(ctx, cluster)
+		cache = clustermanager.Read(cacheOf(slice), err)
+		return nil
+	})
 	if err := reads.Wait(); err != nil {
 		return nil, err
 	}
-	if sliceErr != nil {
-		return claims, nil
-	}
-	claims = slices.Clone(claims)
-	for index := range claims {
-		claims[index].Mounted = new(slice != nil && slice.Mounts(claims[index].Name, r.options.Settings))
-	}
-	return claims, nil
+	return mountedClaims(claims, cache), nil
 }
 
 // standing is what an object's metadata says; nil: it does not exist. Whether a Kustomization applies it is not asked.

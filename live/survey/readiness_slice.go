@@ -1,7 +1,6 @@
 package survey
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -14,8 +13,6 @@ import (
 
 const (
 	reasonChildNotReady = "ChildNotReady"
-	// defaultCacheClaim is the claim that a slice's chart mounts where its values name none.
-	defaultCacheClaim = "hf-cache"
 	// sliceNamespaceOfWorkload is where a slice's parts run on a workload cluster unless its values say otherwise.
 	sliceNamespaceOfWorkload = "agent-platform"
 )
@@ -104,21 +101,25 @@ func (f servingFacts) cache() clustermanager.Reading[*clustermanager.CacheState]
 	if err := f.slice.Err(); err != nil || !f.ownSlice() {
 		return clustermanager.Read[*clustermanager.CacheState](nil, err)
 	}
-	values := mapAt(f.slice.Or(nil).Object, "spec", "values")
-	enabled, set, _ := unstructured.NestedBool(values, "modelServing", "cache", "enabled")
-	if set && !enabled {
-		return clustermanager.Known(&clustermanager.CacheState{})
+	return clustermanager.Known(cacheOf(new(releasedSlice("", f.slice.Or(nil)))))
+}
+
+// cacheOf is the model cache of a slice; nil without a slice.
+func cacheOf(slice *clustermanager.Slice) *clustermanager.CacheState {
+	switch {
+	case slice == nil:
+		return nil
+	case !slice.CacheOn():
+		return &clustermanager.CacheState{}
 	}
-	return clustermanager.Known(&clustermanager.CacheState{
-		Enabled: true, Claim: cmp.Or(textAt(values, "modelServing", "cache", "pvc", "name"), defaultCacheClaim),
-	})
+	return &clustermanager.CacheState{Enabled: true, Claim: slice.CacheClaim()}
 }
 
 // namespaceOf is where the slice's parts run on the target.
 func namespaceOf(cluster clustermanager.Cluster, slice *unstructured.Unstructured) string {
 	switch {
 	case slice != nil && owned(slice):
-		return cmp.Or(textAt(slice.Object, "spec", "values", "gitops", "targetNamespace"), cluster.Namespace)
+		return releasedSlice(cluster.Name, slice).TargetNamespace()
 	case cluster.Own:
 		return cluster.Namespace
 	}

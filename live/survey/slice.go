@@ -35,13 +35,18 @@ func (r *Reader) slice(ctx context.Context, cluster clustermanager.Cluster) (*cl
 	return &found, nil
 }
 
-// sliceOf is what a slice's release and the OCIRepository of its name say.
-func (r *Reader) sliceOf(ctx context.Context, cluster string, release *unstructured.Unstructured) (clustermanager.Slice, error) {
-	found := clustermanager.Slice{
+// releasedSlice is what a slice's release says of it alone.
+func releasedSlice(cluster string, release *unstructured.Unstructured) clustermanager.Slice {
+	return clustermanager.Slice{
 		Cluster: cluster, Release: nameOf(release), Owned: owned(release),
 		Values:   clustermanager.NewValues(runtime.DeepCopyJSON(mapAt(release.Object, "spec", "values"))),
 		Deployed: deployedVersion(release), Removing: deleting(release),
 	}
+}
+
+// sliceOf is what a slice's release and the OCIRepository of its name say.
+func (r *Reader) sliceOf(ctx context.Context, cluster string, release *unstructured.Unstructured) (clustermanager.Slice, error) {
+	found := releasedSlice(cluster, release)
 	source, err := r.get(ctx, ociRepositoryNoun, release.GetNamespace(), release.GetName())
 	switch {
 	case apierrors.IsNotFound(err):

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,24 +10,10 @@ import (
 	"github.com/clustermanager/cluster-manager/render/catalog"
 )
 
-// cacheIsOn says whether a release's values leave the model cache on; the chart's default is on.
-func cacheIsOn(values map[string]any) bool {
-	enabled, isSet := lookup(values, "modelServing", "cache", "enabled").(bool)
-	return !isSet || enabled
-}
-
-// mountedClaim is the claim that the cluster's slice mounts; "" without a slice, or where its values name none.
-func (s *slice) mountedClaim() string {
-	if s.existing == nil {
-		return ""
-	}
-	return text(s.existing.Values.Reveal(), "modelServing", "cache", "pvc", "name")
-}
-
 // chooseCache takes the effective setting: what the call asks for, else what the slice has, else off. Switching it off
 // under models that are served on every pool is refused.
 func (s *slice) chooseCache() error {
-	was := s.existing != nil && cacheIsOn(s.existing.Values.Reveal())
+	was := s.existing != nil && s.existing.CacheOn()
 	s.cacheOn = was
 	if s.cacheArgument != nil {
 		s.cacheOn = *s.cacheArgument
@@ -34,10 +21,7 @@ func (s *slice) chooseCache() error {
 	if !was || s.cacheOn {
 		return nil
 	}
-	name := s.mountedClaim()
-	if name == "" {
-		name = chartCacheClaim
-	}
+	name := s.existing.CacheClaim()
 	claims, _ := s.survey.Serving.CacheClaims.Get()
 	claim := named(claims, name)
 	remedies := []string{"leave the cache on: call without cache, or with cache true", "remove the cache with remove_model_cache, which switches it off and deletes the claim"}
@@ -91,9 +75,9 @@ func (s *slice) keepClaim() {
 	if !s.cacheOn {
 		return
 	}
-	s.cache.claim = s.mountedClaim()
-	if s.cache.claim == "" {
-		s.cache.claim = s.survey.Settings.ServingCacheClaim
+	s.cache.claim = s.survey.Settings.ServingCacheClaim
+	if s.existing != nil {
+		s.cache.claim = cmp.Or(s.existing.KeptCacheClaim(), s.cache.claim)
 	}
 	claims, known := s.survey.Serving.CacheClaims.Get()
 	if !known {
@@ -111,7 +95,7 @@ func (s *slice) cacheSetting() *clustermanager.CacheSetting {
 		Enabled: true, Claim: s.survey.Settings.ServingNamespace + "/" + s.cache.claim,
 		Note: "claim " + s.survey.Settings.ServingNamespace + "/" + s.cache.claim + " is billed every month until remove_model_cache removes it",
 	}
-	if s.existing != nil && !cacheIsOn(s.existing.Values.Reveal()) {
+	if s.existing != nil && !s.existing.CacheOn() {
 		setting.Note += "; the slice ran without the cache, and every pool of the cluster is switched to it"
 	}
 	switch claim := s.cache.read; {

@@ -14,8 +14,6 @@ const (
 	defaultDexNamespace       = "giantswarm"
 	defaultDexPort            = 5556
 	defaultSubstrateNamespace = "ate-system"
-	// chartCacheClaim is the claim that the chart mounts by itself.
-	chartCacheClaim = "hf-cache"
 )
 
 // jwksSource is where the models Gateway fetches the keys that tokens are checked with.
@@ -155,7 +153,7 @@ func (s *slice) setCache(values map[string]any) {
 	switch {
 	case !s.cacheOn:
 		set(values, false, "modelServing", "cache", "enabled")
-	case s.cache.claim != chartCacheClaim && s.cache.claim != "":
+	case s.cache.claim != clustermanager.ChartCacheClaim && s.cache.claim != "":
 		set(values, s.cache.claim, "modelServing", "cache", "pvc", "name")
 	}
 }
