@@ -24,7 +24,7 @@ func (r *Reader) failed(ctx context.Context, what string, err error) error {
 	if r.where == "" {
 		return &readError{what, err}
 	}
-	cluster := "Cluster" + strings.TrimPrefix(r.where, " on cluster")
+	cluster := r.cluster()
 	var transport *url.Error
 	switch {
 	case !r.deadline.IsZero() && errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -36,6 +36,9 @@ func (r *Reader) failed(ctx context.Context, what string, err error) error {
 	}
 	return &readError{what + r.where, err}
 }
+
+// cluster names the workload cluster that is read.
+func (r *Reader) cluster() string { return "Cluster" + strings.TrimPrefix(r.where, " on cluster") }
 
 // clusterError is a read that failed for a reason that concerns the whole cluster.
 type clusterError struct {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -299,4 +300,31 @@ func TestClusterThatRefusesTheCaller(t *testing.T) {
 		})
 	}
 	same(t, unknown("Cluster org-acme/wc1: connecting: no route to host"), snapshot.status(t).GPUOperator)
+}
+
+// A server that knows no path at all is no API server without the kinds, so nothing is absent there.
+func TestClusterWhoseServerKnowsNoPath(t *testing.T) {
+	snapshot := wc1With("", "")
+	snapshot.around = func(server string, next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(request *http.Request) (*http.Response, error) {
+			if server == "wc1" {
+				response := httptest.NewRecorder()
+				http.NotFound(response, request)
+				return response.Result(), nil
+			}
+			return next.RoundTrip(request)
+		})
+	}
+	reason := "Cluster org-acme/wc1: reading it: it answers 404 to the core API: it is no Kubernetes API server, or its address has a wrong path"
+	status := snapshot.status(t)
+	same(t, unknown(reason), status.GPUOperator)
+	same(t, unknown(reason), status.Serving)
+	same(t, reason, status.ServingReadiness.CacheClaims.Reason())
+	pools, err := snapshot.reader(t).NodePoolRemoval(t.Context(), clustermanager.DeleteNodePoolRequest{Cluster: "wc1", Name: "gpu"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, reason, pools.Pool.Claims.Reason())
+	same(t, reason, pools.Pool.Nodes.Reason())
+	same(t, reason, pools.Predictors.Reason())
 }

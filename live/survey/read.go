@@ -96,12 +96,14 @@ func (r *Reader) get(ctx context.Context, of noun, namespace, name string) (*uns
 	if held := r.heldOf(of); held != nil {
 		return held.get(of, namespace, name)
 	}
-	return once(r, keyOf("get", of, namespace, name), func() (*unstructured.Unstructured, error) {
+	return once(r, keyOf("get", of, namespace, name), func() (object *unstructured.Unstructured, err error) {
+		ended := r.begin(of)
+		defer func() { ended(err) }()
 		ctx, cancel := r.bound(ctx)
 		defer cancel()
-		object, err := r.client.Dynamic.Resource(of.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		object, err = r.client.Dynamic.Resource(of.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return nil, r.failed(ctx, of.reference(namespace, name).String(), err)
+			return nil, r.notGot(ctx, of, of.reference(namespace, name).String(), err)
 		}
 		return object, nil
 	})
@@ -116,12 +118,14 @@ func (r *Reader) know(of noun, object *unstructured.Unstructured) {
 
 // getMetadata reads an object's metadata alone.
 func (r *Reader) getMetadata(ctx context.Context, of noun, namespace, name string) (*metav1.PartialObjectMetadata, error) {
-	return once(r, keyOf("metadata", of, namespace, name), func() (*metav1.PartialObjectMetadata, error) {
+	return once(r, keyOf("metadata", of, namespace, name), func() (object *metav1.PartialObjectMetadata, err error) {
+		ended := r.begin(of)
+		defer func() { ended(err) }()
 		ctx, cancel := r.bound(ctx)
 		defer cancel()
-		object, err := r.client.Metadata.Resource(of.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		object, err = r.client.Metadata.Resource(of.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return nil, r.failed(ctx, of.reference(namespace, name).String(), err)
+			return nil, r.notGot(ctx, of, of.reference(namespace, name).String(), err)
 		}
 		return object, nil
 	})
@@ -134,13 +138,15 @@ func (r *Reader) list(ctx context.Context, of noun, namespace string, options me
 		return held.list(namespace, options.LabelSelector)
 	}
 	key := keyOf("list", of, namespace, options.LabelSelector+"|"+options.FieldSelector)
-	return once(r, key, func() ([]unstructured.Unstructured, error) {
+	return once(r, key, func() (objects []unstructured.Unstructured, err error) {
+		ended := r.begin(of)
+		defer func() { ended(err) }()
 		ctx, cancel := r.bound(ctx)
 		defer cancel()
 		found, err := r.client.Dynamic.Resource(of.resource).Namespace(namespace).List(ctx, options)
 		switch {
 		case apierrors.IsNotFound(err):
-			return nil, nil
+			return nil, r.unserved(ctx, of, listed(of, namespace), err)
 		case err != nil:
 			return nil, r.failed(ctx, listed(of, namespace), err)
 		}

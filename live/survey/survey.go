@@ -64,6 +64,8 @@ type Reader struct {
 
 	mu    sync.Mutex
 	reads map[string]any
+	// core is the first read of the core API; nil: there was none.
+	core *remembered[struct{}]
 	// held are the kinds that were listed whole.
 	held map[schema.GroupVersionResource]*held
 }
