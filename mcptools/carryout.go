@@ -240,7 +240,7 @@ func (p *proposal) stage(ctx context.Context) error {
 	return p.workspace.Stage(p.sealed.Files)
 }
 
-// checkRemoved refuses to propose the removal of what the base does not hold.
+// checkRemoved refuses to propose the removal, or the change for one, of what the base does not hold.
 func (p *proposal) checkRemoved() error {
 	if p.change.removed == "" {
 		return nil
@@ -248,7 +248,7 @@ func (p *proposal) checkRemoved() error {
 	file := path.Join(p.target.Directory(), p.change.removed+".yaml")
 	_, err := fs.Stat(p.workspace.FS(), file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return clustermanager.Refuse("%s: %s at %s does not hold it, so there is nothing to propose: call again with mode apply, which removes it on the installation",
+		return clustermanager.Refuse("%s: %s at %s does not hold it, so there is nothing to propose: call again with mode apply, which does this on the installation",
 			file, p.target.Repository.FullName(), p.target.Repository.Branch)
 	}
 	return err

@@ -47,9 +47,8 @@ func DisableServing(request clustermanager.DisableModelServingRequest, facts clu
 		return Serving{}, err
 	}
 	served := Serving{Serving: facts.Serving.Component, LiveSteps: r.liveSteps(steps)}
-	if served.SliceKept = len(r.others) > 0; !served.SliceKept {
-		served.File = clustermanager.SliceReference(r.survey.Cluster).Name
-	}
+	served.SliceKept = len(r.others) > 0
+	served.File = clustermanager.SliceReference(r.survey.Cluster).Name
 	served.Plan = clustermanager.Plan{Steps: steps, Notes: r.notes, Warnings: r.warnings}
 	return served, nil
 }
@@ -154,14 +153,13 @@ func otherComponents(values map[string]any) []string {
 // unloadHint is what a person does about models that are served.
 const unloadHint = "unload the models with model-manager and call again; force removes serving under them"
 
-// guardModels keeps serving under models that are served, unless it is forced.
+// guardModels keeps serving under models that are served, unless it is forced. A cluster that cannot be read is refused,
+// force or not, since nothing can be taken off it in order.
 func (r *removal) guardModels() error {
 	models, known := r.survey.Serving.Models.Get()
 	switch {
-	case !known && r.force:
-		return nil
 	case !known:
-		return clustermanager.Refuse("%s: which models are served on it could not be read: %s; see to that and call again, or call with force", r.cluster(), r.survey.Serving.Models.Reason())
+		return clustermanager.Refuse("%s: which models are served on it could not be read: %s; see to that, then call again: serving is taken off a cluster in order, which force does not skip", r.cluster(), r.survey.Serving.Models.Reason())
 	case len(models) == 0:
 		return nil
 	}
