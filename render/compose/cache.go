@@ -101,7 +101,7 @@ func (s *slice) cacheSetting() *clustermanager.CacheSetting {
 	switch claim := s.cache.read; {
 	case claim != nil:
 		setting.Exists, setting.Since = new(true), claim.Created
-		show(setting, s.priced(*claim))
+		show(setting, *claim)
 	case s.survey.Serving.CacheClaims.Err() == nil:
 		setting.Exists = new(false)
 		s.showNewClaim(setting)

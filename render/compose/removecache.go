@@ -48,7 +48,7 @@ func RemoveCache(request clustermanager.RemoveModelCacheRequest, facts clusterma
 	if r.slice != nil {
 		served.ServingResult = r.slice.result()
 	}
-	served.CacheClaims, served.RemovedClaims = r.pricedAll(r.claims), r.pricedAll(r.selected)
+	served.CacheClaims, served.RemovedClaims = r.claims, r.selected
 	served.CacheClaim, served.Cache = nil, r.setting()
 	return served, nil
 }
@@ -96,6 +96,7 @@ func (r *cacheRemoval) file(applier clustermanager.NamespacedName) string {
 
 // readClaims takes the claims that go.
 func (r *cacheRemoval) readClaims() (err error) {
+	r.priceClaims()
 	r.claims, err = need(r.base, r.survey.Serving.CacheClaims, "the claims of its model cache")
 	r.selected = r.claims
 	if err != nil || r.request.Claim == "" {
@@ -215,12 +216,4 @@ func (r *cacheRemoval) setting() *clustermanager.CacheSetting {
 		}
 	}
 	return &clustermanager.CacheSetting{Note: "without the cache each predictor downloads its weights into its pod's own storage, about 90 s more at each cold start; a later create_node_pool or enable_model_serving with cache true creates the claim anew"}
-}
-
-func (r *cacheRemoval) pricedAll(claims []clustermanager.CacheClaim) []clustermanager.CacheClaim {
-	priced := make([]clustermanager.CacheClaim, 0, len(claims))
-	for _, claim := range claims {
-		priced = append(priced, r.priced(claim))
-	}
-	return priced
 }

@@ -39,6 +39,7 @@ type slice struct {
 
 // read takes what the slice is composed from. Who serves cannot always be told; that is for decide to refuse.
 func (s *slice) read() error {
+	s.priceClaims()
 	s.composed = s.survey.Serving.Component.ComposedHere()
 	if !s.composed {
 		return nil
