@@ -65,7 +65,7 @@ func (r *cacheRemoval) readServing() (err error) {
 	if r.existing, err = need(r.base, r.survey.Serving.Slice, "its serving slice"); err != nil {
 		return err
 	}
-	named := r.request.Claim == "" || r.existing != nil && r.existing.Mounts(r.request.Claim, r.survey.Settings)
+	named := r.request.Claim == "" || r.existing != nil && r.existing.Mounts(r.request.Claim)
 	r.switchOff = r.existing != nil && r.existing.Owned && !r.existing.Removing && r.existing.CacheOn() && named
 	return nil
 }
@@ -209,7 +209,7 @@ func (r *cacheRemoval) removeClaims() {
 // setting is the answer's block about the cache as it is afterwards.
 func (r *cacheRemoval) setting() *clustermanager.CacheSetting {
 	if !r.switchOff && r.existing != nil && r.existing.Owned && !r.existing.Removing && r.existing.CacheOn() {
-		claim := r.existing.CacheClaim(r.survey.Settings)
+		claim := r.existing.CacheClaim()
 		return &clustermanager.CacheSetting{
 			Enabled: true, Claim: r.survey.Settings.ServingNamespace + "/" + claim,
 			Note: "the slice mounts another claim and keeps its cache; claim " + claim + " is billed every month until remove_model_cache removes it",
