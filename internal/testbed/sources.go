@@ -123,6 +123,23 @@ func moduleFolders(ctx context.Context, environment ...string) (map[string]strin
 	}
 }
 
+// readOfClusterAPI is the version of Cluster API's definitions that this project reads. A bed has no webhook that converts
+// between their versions, so what is stored at another one would lose the fields that the two name differently.
+const readOfClusterAPI = "v1beta1"
+
+// storedAt makes a version that is served the one that is stored; a definition without it stays as it is.
+func storedAt(definition *unstructured.Unstructured, version string) {
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	named := func(one any) bool { return one.(map[string]any)["name"] == version }
+	if !slices.ContainsFunc(versions, named) {
+		return
+	}
+	for _, one := range versions {
+		one.(map[string]any)["storage"] = named(one)
+	}
+	definition.Object["spec"].(map[string]any)["versions"] = versions
+}
+
 // readSets returns the definitions of sets, each of them once. The folders are those of the modules.
 func readSets(folders map[string]string, sets []Set) ([]*unstructured.Unstructured, error) {
 	var definitions []*unstructured.Unstructured
@@ -133,6 +150,11 @@ func readSets(folders map[string]string, sets []Set) ([]*unstructured.Unstructur
 		found, err := source.read(folders[source.module])
 		if err != nil {
 			return nil, err
+		}
+		if source.set == ClusterAPI || source.set == Kubeadm {
+			for _, definition := range found {
+				storedAt(definition, readOfClusterAPI)
+			}
 		}
 		definitions = append(definitions, found...)
 	}
