@@ -47,35 +47,43 @@ func export(command *cobra.Command, folder string, above []settings.Source) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	options := snapshot.Options{Dir: folder, Settings: opened.settings, Caller: opened.caller(), Given: exported(opened.given), Charts: wholeCharts(opened.chartFiles)}
-	if options.Installation, err = serverOf(opened.sessions.Installation(opened.caller())); err != nil {
+	report, err := opened.export(ctx, folder, token)
+	if err != nil {
 		return err
 	}
+	return printReport(command, folder, report)
+}
+
+// export writes what the tools would read of the installation. The token is the one of a live installation.
+func (i *installation) export(ctx context.Context, folder string, token githubToken) (snapshot.Report, error) {
+	options := snapshot.Options{Dir: folder, Settings: i.settings, Caller: i.caller(), Given: exported(i.given), Charts: wholeCharts(i.chartFiles)}
+	var err error
+	if options.Installation, err = serverOf(i.sessions.Installation(i.caller())); err != nil {
+		return snapshot.Report{}, err
+	}
 	options.Workload = func(cluster clustermanager.Cluster, endpoint clustermanager.Endpoint) (snapshot.Server, error) {
-		return serverOf(opened.sessions.Workload(opened.caller(), cluster, endpoint))
+		return serverOf(i.sessions.Workload(i.caller(), cluster, endpoint))
 	}
 	var unread []string
-	if !token.IsZero() && opened.offline == nil {
-		login, err := token.login(ctx, opened.settings)
+	if !token.IsZero() && i.offline == nil {
+		login, err := token.login(ctx, i.settings)
 		if err != nil {
 			unread = append(unread, err.Error())
 		}
 		options.Caller.GitHub = &clustermanager.GitHubIdentity{Login: login}
 	}
 	report, err := snapshot.Export(ctx, options)
-	if err != nil {
-		return err
-	}
-	return printReport(command, folder, report, append(report.Unread, unread...))
+	report.Unread = append(report.Unread, unread...)
+	return report, err
 }
 
-func printReport(command *cobra.Command, folder string, report snapshot.Report, unread []string) error {
+func printReport(command *cobra.Command, folder string, report snapshot.Report) error {
 	_, err := fmt.Fprintf(command.OutOrStdout(), "%s: %d objects, %d workload clusters, %d charts\n", folder, report.Objects, len(report.Clusters), report.Charts)
-	if err != nil || len(unread) == 0 {
+	if err != nil || len(report.Unread) == 0 {
 		return err
 	}
-	_, err = fmt.Fprintf(command.OutOrStdout(), "not exported (%d):\n", len(unread))
-	for _, line := range unread {
+	_, err = fmt.Fprintf(command.OutOrStdout(), "not exported (%d):\n", len(report.Unread))
+	for _, line := range report.Unread {
 		if err == nil {
 			_, err = fmt.Fprintln(command.OutOrStdout(), "  "+printable(line))
 		}
