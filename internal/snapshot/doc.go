@@ -7,5 +7,5 @@
 // listed, in the folder too: on the snapshot it is absent, not unknown.
 //
 // It leaves out the repositories, which the caller's own git has, every kind that no tool reads, and ConfigMaps and Secrets
-// of namespaces that hold neither a cluster nor a Kustomization.
+// of namespaces that hold neither a cluster nor a Kustomization and that no release has its values of.
 package snapshot

@@ -63,11 +63,10 @@ func Export(ctx context.Context, options Options) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	on := ofInstallation
-	if options.Settings.Installation != "" {
-		on = everywhere
+	installation.readKinds(ctx, ofInstallation)
+	if installation.hasOwnCluster() {
+		installation.readKinds(ctx, ofTarget)
 	}
-	installation.readKinds(ctx, on)
 	installation.readReferenced(ctx)
 	var report Report
 	report.Unread = append(report.Unread, installation.unread...)
@@ -91,6 +90,13 @@ func Export(ctx context.Context, options Options) (Report, error) {
 	slices.Sort(report.Unread)
 	report.Unread = slices.Compact(report.Unread)
 	return report, errors.Join(folder.settings(options), folder.unread(report))
+}
+
+// hasOwnCluster says whether the installation is a cluster of its own, which models may be served on. Where the setting
+// that names it is not given, it is none.
+func (r *reader) hasOwnCluster() bool {
+	own := func(cluster *unstructured.Unstructured) bool { return cluster.GetName() == r.settings.Installation }
+	return slices.ContainsFunc(r.all("Cluster"), own)
 }
 
 // exportClusters reads each workload cluster that can be read.

@@ -40,6 +40,8 @@ type reader struct {
 	served   map[schema.GroupResource]served
 	// namespaces are those that a list is repeated in where all of them together are forbidden.
 	namespaces []string
+	// read are the sorts of kinds that were read.
+	read where
 
 	mu      sync.Mutex
 	objects map[clustermanager.ObjectReference]*unstructured.Unstructured
@@ -106,6 +108,12 @@ func (r *reader) keep(object *unstructured.Unstructured) {
 	r.objects[clustermanager.ReferenceTo(object).Identity()] = object
 }
 
+func (r *reader) has(group, kind, namespace, name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.objects[clustermanager.ObjectReference{APIVersion: group, Kind: kind, Namespace: namespace, Name: name}] != nil
+}
+
 // kinds are the kinds of the objects that were read, sorted.
 func (r *reader) kinds() []string {
 	r.mu.Lock()
@@ -136,11 +144,15 @@ func (r *reader) all(kind string) []*unstructured.Unstructured {
 	return found
 }
 
-// readKinds reads the kinds of the table that are read on such a server, and their definitions.
+// readKinds reads the kinds of the table that are read on such a server, and their definitions. What was read before is not
+// read again.
 func (r *reader) readKinds(ctx context.Context, on where) {
+	before := r.read
+	r.read |= on
+	wanted := func(k kind) bool { return k.on&on != 0 && k.on&before == 0 }
 	for _, early := range []string{"organizations", "namespaces"} {
 		for _, k := range kinds {
-			if k.resource == early && k.on&on != 0 {
+			if k.resource == early && wanted(k) {
 				r.readKind(ctx, k)
 			}
 		}
@@ -157,7 +169,7 @@ func (r *reader) readKinds(ctx context.Context, on where) {
 	var reads errgroup.Group
 	reads.SetLimit(concurrentReads)
 	for _, k := range kinds {
-		if k.on&on == 0 {
+		if !wanted(k) {
 			continue
 		}
 		if k.resource != "organizations" && k.resource != "namespaces" {
@@ -225,10 +237,10 @@ func (r *reader) pages(ctx context.Context, resource schema.GroupResource, names
 	}
 }
 
-// get reads one object. That there is none is no fault.
+// get reads one object, unless a list brought it. That there is none is no fault.
 func (r *reader) get(ctx context.Context, resource schema.GroupResource, namespace, name string) {
 	as, there := r.served[resource]
-	if !there || name == "" {
+	if !there || name == "" || r.has(resource.Group, as.kind, namespace, name) {
 		return
 	}
 	object, err := r.server.Dynamic.Resource(resource.WithVersion(as.version)).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})

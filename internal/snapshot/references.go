@@ -44,24 +44,27 @@ func (r *reader) readReferenced(ctx context.Context) {
 		r.get(ctx, secrets, cluster.GetNamespace(), cluster.GetName()+kubeconfigSuffix)
 	}
 	for _, release := range r.all("HelmRelease") {
-		r.readSecretsOf(ctx, release, "spec", "valuesFrom")
+		r.readSourcesOf(ctx, release, "spec", "valuesFrom")
 		if release.GetLabels()["app.kubernetes.io/name"] == "gpu-node-pool" {
 			r.get(ctx, secrets, release.GetNamespace(), release.GetName()+"-values")
 		}
 	}
 	for _, kustomization := range r.all("Kustomization") {
-		r.readSecretsOf(ctx, kustomization, "spec", "postBuild", "substituteFrom")
+		r.readSourcesOf(ctx, kustomization, "spec", "postBuild", "substituteFrom")
 	}
 }
 
-// readSecretsOf reads the Secrets of a list of {kind, name}.
-func (r *reader) readSecretsOf(ctx context.Context, object *unstructured.Unstructured, path ...string) {
+// readSourcesOf reads the Secrets and ConfigMaps of a list of {kind, name}.
+func (r *reader) readSourcesOf(ctx context.Context, object *unstructured.Unstructured, path ...string) {
 	entries, _, _ := unstructured.NestedSlice(object.Object, path...)
 	for _, entry := range entries {
 		fields, _ := entry.(map[string]any)
 		name, _ := fields["name"].(string)
-		if fields["kind"] == "Secret" {
+		switch fields["kind"] {
+		case "Secret":
 			r.get(ctx, secrets, object.GetNamespace(), name)
+		case "ConfigMap":
+			r.get(ctx, configMaps, object.GetNamespace(), name)
 		}
 	}
 }
