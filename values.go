@@ -22,7 +22,7 @@ func NewValues(plain map[string]any) Values {
 }
 
 // MarshalJSON writes the values without their credentials: of what stands below containerRegistries the endpoints
-// alone, nothing below a key that names a secret, and no user info of an address.
+// alone, nothing below a key that names a secret (the name of a Kubernetes Secret is none), and no user info of an address.
 func (v Values) MarshalJSON() ([]byte, error) {
 	return json.Marshal(withoutCredentials(v.Reveal(), false))
 }
@@ -39,6 +39,8 @@ func (v *Values) UnmarshalJSON(data []byte) error {
 
 var (
 	secretKey = regexp.MustCompile(`(?i)^containerRegistries$|credential|password|secret|token|private`)
+	// secretNameKey are the keys by which charts are told the name of a Secret, which decisions read.
+	secretNameKey = regexp.MustCompile(`^existingSecret$|^secret(Name|Ref)$|Secret(Name|Ref)$`)
 	// userInfo is everything up to an address's last "@", but for a scheme in front.
 	userInfo = regexp.MustCompile(`(?s)^([a-zA-Z][-+.a-zA-Z0-9]*://)?.*@`)
 )
@@ -51,7 +53,8 @@ func withoutCredentials(value any, secret bool) any {
 		for key, entry := range value {
 			_, isText := entry.(string)
 			shown := isText && key == "endpoint"
-			copied[key] = withoutCredentials(entry, !shown && (secret || secretKey.MatchString(key)))
+			names := secretKey.MatchString(key) && !secretNameKey.MatchString(key)
+			copied[key] = withoutCredentials(entry, !shown && (secret || names))
 		}
 		return copied
 	case []any:

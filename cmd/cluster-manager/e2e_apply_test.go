@@ -16,16 +16,16 @@ import (
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/internal/testbed"
+	"github.com/clustermanager/cluster-manager/internal/testbed/script"
 	"github.com/clustermanager/cluster-manager/mcptools"
 )
 
 // A pool with serving comes and goes in mode apply, and nothing of it stays but what stays by design.
 func (e *endToEnd) testApply(t *testing.T) {
-	workload := e.second(t)
 	e.cluster(t, "acme", "wc2")
-	e.kubeconfig(t, workload, "org-acme", "wc2")
+	e.kubeconfig(t, e.wc2, "org-acme", "wc2")
 	jane := e.as(t, engineer)
-	before := [2]map[string]string{everything(t, e.bed), everything(t, workload)}
+	before := [2]map[string]string{everything(t, e.bed), everything(t, e.wc2)}
 
 	pool := map[string]any{"cluster": "wc2", "name": "gpu-l4"}
 	made := e.write(t, jane, "create_node_pool", pool)
@@ -37,13 +37,51 @@ func (e *endToEnd) testApply(t *testing.T) {
 	t.Log(changed(again.Objects), again.Warnings, again.NextStep)
 	var pools clustermanager.NodePools
 	e.answer(t, jane, "list_node_pools", map[string]any{"cluster": "wc2"}, &pools)
-	t.Logf("%+v", pools)
 
+	e.serves(t, jane, pool)
 	e.removed(t, jane, "delete_node_pool", pool)
-	for index, bed := range []*testbed.Bed{e.bed, workload} {
+	for index, bed := range []*testbed.Bed{e.bed, e.wc2} {
 		after := everything(t, bed)
 		t.Log(cmp.Diff(before[index], after))
 	}
+}
+
+// serves puts a model onto a node of the pool, which keeps the pool from being removed until the model is unloaded.
+func (e *endToEnd) serves(t *testing.T, client *mcptools.Client, pool map[string]any) {
+	t.Helper()
+	there := bedClient(t, e.wc2)
+	model := documents(t, `
+apiVersion: serving.kserve.io/v1alpha1
+kind: LLMInferenceService
+metadata:
+  name: small
+  namespace: model-serving
+  labels: {app.kubernetes.io/managed-by: model-manager}
+  annotations: {model-manager.giantswarm.io/model: small}
+spec: {model: {uri: "hf://example/small", name: small}}
+`)[0]
+	if err := there.Apply(t.Context(), model); err != nil {
+		t.Fatal(err)
+	}
+	script.NewKarpenter(t, e.wc2.Admin()).Claim("wc2-gpu-l4", "g6.xlarge", "eu-central-1a")
+	if err := there.Until(t.Context(), model, isReady); err != nil {
+		t.Fatal(err)
+	}
+	all, _ := there.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).List(t.Context(), metav1.ListOptions{})
+	data, _ := json.Marshal(all)
+	t.Log(string(data))
+	t.Log(called(t, client, "list_node_pools", map[string]any{"cluster": "wc2"}).Texts)
+	result := called(t, client, "delete_node_pool", pool)
+	t.Log(result.Reason, result.Texts)
+	resource, err := there.Of(model)
+	if err == nil {
+		err = resource.Delete(t.Context(), model.GetName(), metav1.DeleteOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone(t, there, model)
+	gone(t, there, ref("v1", "Pod", "model-serving", "small-kserve"))
 }
 
 // removed calls a tool that removes until it says that nothing is left.
@@ -100,10 +138,4 @@ func everything(t *testing.T, bed *testbed.Bed) map[string]string {
 		}
 	}
 	return found
-}
-
-// second is the second workload cluster, which the parts after it share.
-func (e *endToEnd) second(t *testing.T) *testbed.Bed {
-	t.Helper()
-	return newWorkload(t, e.bed)
 }

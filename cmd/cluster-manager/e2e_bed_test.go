@@ -35,9 +35,10 @@ const (
 // endToEnd is an installation of real components: an API server with Flux and the stand-in of helm-controller, the
 // repository that Flux applies, and wc1, whose objects come from that repository, with an API server of its own.
 type endToEnd struct {
-	bed, wc1 *testbed.Bed
-	forge    *localforge.Forge
-	manager  *script.ModelManager
+	// wc2 is a second one, for clusters that come later.
+	bed, wc1, wc2 *testbed.Bed
+	forge         *localforge.Forge
+	manager       *script.ModelManager
 	// admin and there are administrators of the installation and of wc1.
 	admin, there *testbed.Client
 	// tokens are the people's on the forge.
@@ -109,8 +110,8 @@ func (e *endToEnd) startForge(t *testing.T) {
 	tree := t.TempDir()
 	copyFixture(t, tree, "repos", "acme", "fleet")
 	clusters := filepath.Join(tree, filepath.FromSlash(acmeClusters))
-	for _, gone := range []string{"wc2", "wc2.yaml"} {
-		if err := os.RemoveAll(filepath.Join(clusters, gone)); err != nil {
+	for _, gone := range []string{filepath.Join(clusters, "wc2"), filepath.Join(clusters, "wc2.yaml"), filepath.Join(filepath.Dir(filepath.Dir(clusters)), "giantswarm")} {
+		if err := os.RemoveAll(gone); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,7 +139,7 @@ func (e *endToEnd) furnish(t *testing.T) {
 	t.Helper()
 	for _, file := range []string{
 		"cluster-scoped/namespace-org-acme", "cluster-scoped/namespace-org-research", "cluster-scoped/namespace-flux-giantswarm",
-		"cluster-scoped/namespace-agent-platform", "cluster-scoped/organization-acme", "cluster-scoped/organization-research",
+		"cluster-scoped/namespace-agent-platform", "cluster-scoped/organization-research",
 		"cluster-scoped/release-aws-36.0.0",
 		"org-acme/configmap-cluster-app-installation-values", "org-acme/rolebinding-write-all-customer-sa",
 		"org-research/configmap-cluster-app-installation-values", "org-research/rolebinding-write-all-customer-sa",
@@ -209,7 +210,7 @@ func (e *endToEnd) deliver(t *testing.T) {
 	e.apply(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: sops-age, namespace: default}\nstringData:\n  identity.agekey: "+string(ageSecretKey(t, key)))
 	err = e.bed.Deliver(t.Context(), testbed.Delivery{
 		Namespace: "default", Name: "fleet", URL: e.forge.CloneURL("acme", "fleet"), Token: e.tokens["flux"],
-		Path: "./" + acmeClusters, ServiceAccount: "automation", Prune: true,
+		Path: "./management-clusters/gazelle", ServiceAccount: "automation", Prune: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func (e *endToEnd) testSnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(report)
+	t.Log(strings.Join(report.Unread, "\n"))
 	opened, err := openSnapshot(t.Context(), snapshotOptions{
 		directory: folder, now: time.Now, forge: &outsideForge{addresses: e.forge, token: e.tokens["jane"]},
 	})

@@ -25,6 +25,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("pool", e.testPool)
 	t.Run("snapshot", e.testSnapshot)
 	t.Run("fleet", e.testFleet)
+	e.wc2 = newWorkload(t, e.bed)
 	t.Run("apply", e.testApply)
 	t.Run("cluster", e.testCluster)
 }

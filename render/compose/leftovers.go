@@ -22,6 +22,9 @@ func (r *nodePoolRemoval) leftovers() (PoolRemoval, error) {
 		return PoolRemoval{}, err
 	}
 	r.last = len(releases) == 0
+	if r.last && r.sliceGoing() {
+		r.steps = append(r.steps, r.goingSlice()...)
+	}
 	r.leftRegistration()
 	if r.last && r.sliceGone() {
 		r.steps = append(r.steps, r.teardown().left()...)
