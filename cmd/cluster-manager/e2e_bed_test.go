@@ -35,8 +35,9 @@ const (
 // endToEnd is an installation of real components: an API server with Flux and the stand-in of helm-controller, the
 // repository that Flux applies, and wc1, whose objects come from that repository, with an API server of its own.
 type endToEnd struct {
-	// wc2 is a second one, for clusters that come later.
-	bed, wc1, wc2 *testbed.Bed
+	bed, wc1 *testbed.Bed
+	// wc2 is another API server, for the clusters that come and go.
+	wc2 *testbed.Bed
 	forge         *localforge.Forge
 	manager       *script.ModelManager
 	// admin and there are administrators of the installation and of wc1.
@@ -87,7 +88,10 @@ func newWorkload(t *testing.T, bed *testbed.Bed) *testbed.Bed {
 		"clusterissuer-letsencrypt-giantswarm", "storageclass-gp3", "clusterrolebinding-customer-admins",
 		"node-ip-10-2-0-10", "node-ip-10-2-1-10", "node-ip-10-2-2-10",
 	} {
-		place(t, client, fixtureObject(t, "clusters", "wc1", "cluster-scoped", file+".yaml"))
+		object := fixtureObject(t, "clusters", "wc1", "cluster-scoped", file+".yaml")
+		// There is no pool of that name here.
+		object.SetLabels(without(object.GetLabels(), "giantswarm.io/machine-pool"))
+		place(t, client, object)
 	}
 	grant(t, client, "cluster-manager-workload", "", "acme:platform-engineers")
 	script.GPUOperator(t, workload.Admin(), "kube-system")
@@ -210,7 +214,7 @@ func (e *endToEnd) deliver(t *testing.T) {
 	e.apply(t, "apiVersion: v1\nkind: Secret\nmetadata: {name: sops-age, namespace: default}\nstringData:\n  identity.agekey: "+string(ageSecretKey(t, key)))
 	err = e.bed.Deliver(t.Context(), testbed.Delivery{
 		Namespace: "default", Name: "fleet", URL: e.forge.CloneURL("acme", "fleet"), Token: e.tokens["flux"],
-		Path: "./management-clusters/gazelle", ServiceAccount: "automation", Prune: true,
+		Path: "./management-clusters/gazelle", ServiceAccount: "automation", Prune: true, AgeKey: clustermanager.NewSecret(string(key)),
 	})
 	if err != nil {
 		t.Fatal(err)

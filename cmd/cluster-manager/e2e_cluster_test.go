@@ -1,8 +1,15 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/internal/testbed"
+	"github.com/clustermanager/cluster-manager/mcptools"
 )
 
 // cluster makes a cluster that no repository has, as create_cluster's mode apply does, and waits until it is there.
@@ -38,53 +45,91 @@ spec:
 	e.until(t, helmRelease("org-"+organization, name), isReady)
 }
 
-// A new cluster lands by a pull request, a pool with serving on it by another, and both go the same way. It needs the
-// second workload cluster as the part before it leaves it.
+// A new cluster lands by a pull request, a pool with serving on it by another, and both go the same way.
 func (e *endToEnd) testCluster(t *testing.T) {
 	jane := e.as(t, engineer)
-	made := called(t, jane, "create_cluster", map[string]any{"organization": "acme", "name": "wc4", "provider": "aws", "mode": "commit", "dryRun": true})
-	t.Log(made.Reason, made.Texts)
-	wc4 := map[string]any{"organization": "acme", "name": "wc4", "provider": "aws", "mode": "commit"}
-	opened := e.write(t, jane, "create_cluster", wc4)
-	t.Log(diffed(opened.Commit.Objects), opened.Commit.Files, opened.Warnings, opened.NextStep, changed(opened.Objects))
+	before := [2]map[string]string{everything(t, e.bed), everything(t, e.wc2)}
+	cluster := map[string]any{"organization": "acme", "name": "wc4", "provider": "aws", "mode": "commit"}
+	objects := []string{"ConfigMap org-acme/wc4-values", "HelmRelease org-acme/wc4", "OCIRepository org-acme/wc4"}
+	applier := "Kustomization default/gazelle-clusters-wc4"
+
+	opened := e.write(t, jane, "create_cluster", cluster)
+	e.proposes(t, opened, append([]string{applier}, objects...))
 	e.merge(t, opened)
-	e.until(t, kustomizationOf("wc4"), isReady)
-	t.Log(inventoryOf(e.read(t, e.admin, kustomizationOf("wc4"))))
 	e.until(t, helmRelease("org-acme", "wc4"), isReady)
+	e.applied(t, "gazelle-clusters-wc4", objects)
+	e.nothingToDo(t, jane, "create_cluster", cluster)
 	e.kubeconfig(t, e.wc2, "org-acme", "wc4")
-	again := e.write(t, jane, "create_cluster", wc4)
-	t.Log(diffed(again.Commit.Objects), again.Commit.PullRequest, again.Warnings, again.NextStep, changed(again.Objects))
 
 	pool := map[string]any{"cluster": "wc4", "name": "gpu-l4", "mode": "commit"}
+	var poolObjects []string
+	for _, kind := range []string{"HelmRelease", "OCIRepository"} {
+		for _, name := range []string{"agent-platform", "gpu-l4", "gpu-operator"} {
+			poolObjects = append(poolObjects, kind+" org-acme/wc4-"+name)
+		}
+	}
 	opened = e.write(t, jane, "create_node_pool", pool)
-	t.Log(diffed(opened.Commit.Objects), opened.Commit.Files, opened.Warnings, opened.NextStep, changed(opened.Objects))
+	e.proposes(t, opened, poolObjects)
 	e.merge(t, opened)
 	for _, name := range append([]string{"gpu-l4", "gpu-operator"}, sliceReleases...) {
 		e.until(t, helmRelease("org-acme", "wc4-"+name), isReady)
 	}
-	t.Log(inventoryOf(e.read(t, e.admin, kustomizationOf("wc4"))))
-	again = e.write(t, jane, "create_node_pool", pool)
-	t.Log(diffed(again.Commit.Objects), again.Commit.PullRequest, again.Warnings, again.NextStep, changed(again.Objects))
-	t.Logf("%+v", e.clusters(t, jane))
-
-	opened = e.write(t, jane, "delete_node_pool", pool)
-	t.Log(diffed(opened.Commit.Objects), opened.Commit.Files, opened.Warnings, opened.NextStep, changed(opened.Objects), opened.Commit.LiveSteps)
-	e.merge(t, opened)
-	gone(t, e.admin, helmRelease("org-acme", "wc4-gpu-l4"))
-	for range 5 {
-		result := called(t, jane, "delete_node_pool", map[string]any{"cluster": "wc4", "name": "gpu-l4"})
-		t.Log(result.Reason, result.Texts)
+	e.applied(t, "gazelle-clusters-wc4", slices.Concat(objects, poolObjects))
+	e.nothingToDo(t, jane, "create_node_pool", pool)
+	if wc4 := listedCluster(t, e.clusters(t, jane), "wc4"); wc4.Serving.Provider != "cluster-manager" || wc4.GPUOperator.Provider != "cluster-manager" || wc4.CommitTarget.Kustomization != "default/gazelle-clusters-wc4" {
+		t.Errorf("wc4: %+v", wc4)
 	}
 
-	delete(wc4, "provider")
-	opened = e.write(t, jane, "delete_cluster", wc4)
-	t.Log(diffed(opened.Commit.Objects), opened.Commit.Files, opened.Warnings, opened.NextStep, changed(opened.Objects), opened.Commit.LiveSteps)
+	opened = e.write(t, jane, "delete_node_pool", pool)
+	e.proposes(t, opened, poolObjects)
 	e.merge(t, opened)
-	gone(t, e.admin, kustomizationOf("wc4"))
+	gone(t, e.admin, helmRelease("org-acme", "wc4-gpu-l4"))
+	// Flux removes the slice all at once; what that leaves is what the answer said.
+	e.removed(t, jane, "delete_node_pool", map[string]any{"cluster": "wc4", "name": "gpu-l4"}, "nothing of the pool is left")
+	for _, name := range append([]string{"gpu-operator"}, sliceReleases...) {
+		e.absent(t, helmRelease("org-acme", "wc4-"+name))
+	}
+
+	cluster = map[string]any{"organization": "acme", "name": "wc4", "mode": "commit"}
+	opened = e.write(t, jane, "delete_cluster", cluster)
+	e.proposes(t, opened, append([]string{applier}, objects...))
+	e.merge(t, opened)
 	gone(t, e.admin, helmRelease("org-acme", "wc4"))
 	gone(t, e.admin, ref("cluster.x-k8s.io/v1beta1", "Cluster", "org-acme", "wc4"))
-	for range 3 {
-		result := called(t, jane, "delete_cluster", map[string]any{"organization": "acme", "name": "wc4"})
-		t.Log(result.Reason, result.Texts)
+	gone(t, e.admin, kustomizationOf("gazelle-clusters-wc4"))
+	// Cluster API would take it with the cluster.
+	e.remove(t, e.admin, ref("v1", "Secret", "org-acme", "wc4-kubeconfig"))
+	e.removed(t, jane, "delete_cluster", map[string]any{"organization": "acme", "name": "wc4"}, `"nothingLeft":true`)
+	for index, bed := range []*testbed.Bed{e.bed, e.wc2} {
+		left(t, before[index], everything(t, bed), false)
+	}
+}
+
+// proposes wants a pull request about these objects and no others.
+func (e *endToEnd) proposes(t *testing.T, opened clustermanager.WriteResult, want []string) {
+	t.Helper()
+	if opened.Commit == nil || opened.Commit.PullRequest == "" || !opened.Commit.Proof.Built {
+		t.Fatalf("no pull request: %+v, %s", opened.Commit, opened.NextStep)
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(want)), diffed(opened.Commit.Objects)); diff != "" {
+		t.Errorf("proposed (-want +got):\n%s", diff)
+	}
+}
+
+// nothingToDo wants a call to find in git, and live, what it would write.
+func (e *endToEnd) nothingToDo(t *testing.T, client *mcptools.Client, tool string, arguments map[string]any) {
+	t.Helper()
+	pushes := e.forge.ReceivePacks()
+	again := e.write(t, client, tool, arguments)
+	if again.Commit.PullRequest != "" || len(again.Commit.Objects) > 0 || again.NextStep != "nothing to commit: acme/fleet at main already holds these files" {
+		t.Errorf("%s again: %+v, %s", tool, again.Commit, again.NextStep)
+	}
+	for _, object := range again.Objects {
+		if object.Action != clustermanager.ActionUnchanged {
+			t.Errorf("%s again: %v", tool, changed(again.Objects))
+		}
+	}
+	if pushed := e.forge.ReceivePacks() - pushes; pushed > 0 {
+		t.Errorf("%s again: %d pushes", tool, pushed)
 	}
 }

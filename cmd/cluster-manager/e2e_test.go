@@ -18,16 +18,18 @@ import (
 	"github.com/clustermanager/cluster-manager/mcptools"
 )
 
-// TestEndToEnd takes the tools over an installation of real components. Its parts share the installation in this order;
-// each but those that say otherwise can also run alone.
+// TestEndToEnd takes the tools over an installation of real components. Its parts share the installation in this order; the
+// snapshot is taken of what the pool left, every other part can also run alone.
 func TestEndToEnd(t *testing.T) {
 	e := newEndToEnd(t)
 	t.Run("pool", e.testPool)
 	t.Run("snapshot", e.testSnapshot)
 	t.Run("fleet", e.testFleet)
-	e.wc2 = newWorkload(t, e.bed)
-	t.Run("apply", e.testApply)
-	t.Run("cluster", e.testCluster)
+	t.Run("another", func(t *testing.T) {
+		e.wc2 = newWorkload(t, e.bed)
+		t.Run("apply", e.testApply)
+		t.Run("cluster", e.testCluster)
+	})
 }
 
 // What the pool of the first part is made of in its repository, and the releases that come of it.
@@ -70,7 +72,7 @@ func (e *endToEnd) testPool(t *testing.T) {
 	}
 	e.absent(t, helmRelease("org-acme", "wc1-gpu-l4"))
 	e.merge(t, opened)
-	e.applied(t, "wc1", slices.Concat(clusterObjects, poolObjects))
+	e.applied(t, "clusters-wc1", slices.Concat(clusterObjects, poolObjects))
 	e.stands(t)
 
 	before := e.forge.ReceivePacks()
@@ -234,11 +236,11 @@ func (e *endToEnd) merge(t *testing.T, opened clustermanager.WriteResult) {
 	}
 }
 
-// applied waits until a cluster's Kustomization has applied these objects and no others.
-func (e *endToEnd) applied(t *testing.T, cluster string, want []string) {
+// applied waits until a Kustomization has applied these objects and no others.
+func (e *endToEnd) applied(t *testing.T, kustomization string, want []string) {
 	t.Helper()
 	slices.Sort(want)
-	e.until(t, kustomizationOf(cluster), func(found *unstructured.Unstructured) error {
+	e.until(t, kustomizationOf(kustomization), func(found *unstructured.Unstructured) error {
 		if diff := cmp.Diff(want, inventoryOf(found)); diff != "" {
 			return errors.New("inventory (-want +got):\n" + diff)
 		}
@@ -246,8 +248,8 @@ func (e *endToEnd) applied(t *testing.T, cluster string, want []string) {
 	})
 }
 
-func kustomizationOf(cluster string) *unstructured.Unstructured {
-	return ref("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "default", "clusters-"+cluster)
+func kustomizationOf(name string) *unstructured.Unstructured {
+	return ref("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "default", name)
 }
 
 func helmRelease(namespace, name string) *unstructured.Unstructured {
