@@ -18,9 +18,10 @@ type WriteResult struct {
 	ControlPlaneVersion string `json:"controlPlaneVersion,omitempty"`
 	MachineImage        string `json:"machineImage,omitempty"`
 	// Manifests are the composed objects.
-	Manifests   []map[string]any `json:"manifests,omitempty"`
-	GPUOperator Component        `json:"gpuOperator"`
-	Serving     Component        `json:"serving"`
+	Manifests []map[string]any `json:"manifests,omitempty"`
+	// GPUOperator and Serving are what the cluster has; left out by tools that say nothing of it.
+	GPUOperator Component `json:"gpuOperator,omitzero"`
+	Serving     Component `json:"serving,omitzero"`
 	ServingResult
 	// LastPool says that the removed pool was the cluster's last, so that GPU operator and serving went with it.
 	LastPool  bool           `json:"lastPool,omitempty"`
