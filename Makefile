@@ -13,6 +13,9 @@ GITHUB_OPENAPI_VERSION := 23.0.2
 GITHUB_OPENAPI := $(TOOLS)/github-openapi-$(GITHUB_OPENAPI_VERSION).json
 # RACE=-race runs the tests under the race detector, which needs a C compiler.
 RACE ?=
+# COUNT=10 runs the end-to-end test ten times in a row, E2E is the part of it to run.
+COUNT ?= 1
+E2E ?= ^TestEndToEnd$$
 # KEEP=1 leaves the demo running.
 KEEP ?=
 # BENCH chooses benchmarks, BENCH_REPORT is the name of the two files that are written.
@@ -40,6 +43,10 @@ demo: need-git build ## open, merge and refuse pull requests on this machine alo
 test: need-git test-tools $(GITHUB_OPENAPI) testbed ## run every test; a skipped one fails (RACE=-race for the race detector)
 	go vet ./...
 	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' CLUSTER_MANAGER_TEST_GITHUB_OPENAPI='$(GITHUB_OPENAPI)' go test -v $(RACE) ./... 2>&1 | awk -f .ci/test.awk
+
+.PHONY: test-e2e
+test-e2e: need-git testbed ## run the end-to-end test alone (COUNT=10 in a row; E2E='^TestEndToEnd$$/^pool$$' a part)
+	go test -v -count '$(COUNT)' -timeout 60m -run '$(E2E)' ./cmd/cluster-manager 2>&1 | awk -f .ci/test.awk
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## lint the code
