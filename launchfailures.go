@@ -23,7 +23,7 @@ func (c NodeClaim) Refusal() *LaunchFailure {
 		if condition == nil || condition.Status != "False" {
 			continue
 		}
-		failure := &LaunchFailure{Claim: c.Name, Time: c.Created, Reason: condition.Reason, Message: oneLine(condition.Message)}
+		failure := &LaunchFailure{Claim: c.Name, Time: c.Created, Reason: condition.Reason, Message: OneLine(condition.Message, 0)}
 		if condition.Since != nil {
 			failure.Time = *condition.Since
 		}
@@ -51,7 +51,7 @@ func (f NodePoolFacts) LaunchFailures() []LaunchFailure {
 		}
 	}
 	for _, event := range f.Events.Or(nil) {
-		message := strings.TrimPrefix(oneLine(event.Message), "NodeClaim "+event.Claim+" event: ")
+		message := strings.TrimPrefix(OneLine(event.Message, 0), "NodeClaim "+event.Claim+" event: ")
 		note(LaunchFailure{Claim: event.Claim, Time: event.Time, Reason: event.Reason, Message: message})
 	}
 	var failures []LaunchFailure
@@ -63,6 +63,3 @@ func (f NodePoolFacts) LaunchFailures() []LaunchFailure {
 	})
 	return failures
 }
-
-// oneLine collapses whitespace.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

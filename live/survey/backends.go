@@ -25,7 +25,7 @@ const (
 // unknown: which cluster it stands for is what the call asks.
 func (r *Reader) backends(ctx context.Context) ([]clustermanager.Backend, error) {
 	documents, err := r.list(ctx, configMapNoun, r.options.Settings.ModelManagerNamespace, metav1.ListOptions{
-		LabelSelector: labels.SelectorFromSet(labels.Set{labelBackend: isTrueLabel}).String() + "," + clustermanager.LabelCluster,
+		LabelSelector: labels.SelectorFromSet(labels.Set{clustermanager.LabelModelBackend: isTrueLabel}).String() + "," + clustermanager.LabelCluster,
 	})
 	if err != nil {
 		return nil, err

@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	organizationPrefix = "org-"
 	// maxParallel bounds the reads of one namespace after the other.
 	maxParallel = 16
 )
@@ -108,7 +107,7 @@ func (r *Reader) clusterOf(object *unstructured.Unstructured) clustermanager.Clu
 		Deleting: object.GetDeletionTimestamp() != nil,
 	}
 	if found.Organization == "" {
-		found.Organization = strings.TrimPrefix(object.GetNamespace(), organizationPrefix)
+		found.Organization = strings.TrimPrefix(object.GetNamespace(), clustermanager.OrganizationPrefix)
 	}
 	return found
 }
@@ -191,7 +190,7 @@ func (r *Reader) organizationNamespaces(ctx context.Context) ([]string, error) {
 		for _, object := range organizations {
 			name := textAt(object.Object, "status", "namespace")
 			if name == "" {
-				name = organizationPrefix + object.GetName()
+				name = clustermanager.OrganizationPrefix + object.GetName()
 			}
 			found = append(found, name)
 		}
@@ -199,7 +198,7 @@ func (r *Reader) organizationNamespaces(ctx context.Context) ([]string, error) {
 	}
 	namespaces, err := r.list(ctx, namespaceNoun, "", metav1.ListOptions{})
 	for _, object := range namespaces {
-		if strings.HasPrefix(object.GetName(), organizationPrefix) {
+		if strings.HasPrefix(object.GetName(), clustermanager.OrganizationPrefix) {
 			found = append(found, object.GetName())
 		}
 	}

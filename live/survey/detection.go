@@ -128,7 +128,7 @@ func isReleaseOf(release *unstructured.Unstructured, charts ...string) bool {
 // that one's.
 func installsElsewhere(release *unstructured.Unstructured, cluster clustermanager.Cluster) bool {
 	config := mapAt(release.Object, "spec", "kubeConfig")
-	return config != nil && textAt(config, "secretRef", "name") != cluster.Name+kubeconfigSuffix
+	return config != nil && textAt(config, "secretRef", "name") != clustermanager.KubeconfigSecretName(cluster)
 }
 
 // releasesOf are the findings among HelmReleases of the charts that install on the cluster. Where says where they were
@@ -181,15 +181,12 @@ func conditionIn(conditions []map[string]any, kind string) condition {
 		if textAt(found, "type") == kind {
 			return condition{
 				status: textAt(found, "status"), reason: textAt(found, "reason"),
-				message: oneLine(textAt(found, "message")), since: timeAt(found, "lastTransitionTime"),
+				message: clustermanager.OneLine(textAt(found, "message"), 0), since: timeAt(found, "lastTransitionTime"),
 			}
 		}
 	}
 	return condition{}
 }
-
-// oneLine is a text with each run of white space as one space.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // timeAt is the time at a path of an object; nil when there is none.
 func timeAt(object map[string]any, path ...string) *time.Time {

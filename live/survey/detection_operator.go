@@ -96,7 +96,7 @@ func (f operatorFacts) component() clustermanager.Component {
 // appInstallsElsewhere says whether an App installs on another cluster than the one given.
 func appInstallsElsewhere(app *unstructured.Unstructured, cluster clustermanager.Cluster) bool {
 	config := mapAt(app.Object, "spec", "kubeConfig")
-	return config != nil && !isTrueAt(config, "inCluster") && textAt(config, "secret", "name") != cluster.Name+kubeconfigSuffix
+	return config != nil && !isTrueAt(config, "inCluster") && textAt(config, "secret", "name") != clustermanager.KubeconfigSecretName(cluster)
 }
 
 // gpuNodes is the evidence that nodes give: their label, else what they can allocate; "" when there is none.

@@ -46,6 +46,6 @@ func (r *Reader) servingNamespace(ctx context.Context, cluster clustermanager.Cl
 	}
 	return &clustermanager.ServingNamespace{
 		Name: namespace.GetName(), Deleting: namespace.GetDeletionTimestamp() != nil,
-		Retired: namespace.GetAnnotations()[annotationRetired], RenderedBy: renderedBy(namespace.GetLabels()),
+		Retired: namespace.GetAnnotations()[clustermanager.AnnotationRetired], RenderedBy: renderedBy(namespace.GetLabels()),
 	}, nil
 }

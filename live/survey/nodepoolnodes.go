@@ -60,7 +60,7 @@ func (r *Reader) readNodes(ctx context.Context, cluster clustermanager.Cluster, 
 			return nil
 		})
 		reads.Go(func() error {
-			nodes, nodesErr = target.list(ctx, nodeNoun, "", metav1.ListOptions{LabelSelector: labelMachinePool + chosen})
+			nodes, nodesErr = target.list(ctx, nodeNoun, "", metav1.ListOptions{LabelSelector: clustermanager.LabelMachinePool + chosen})
 			return nil
 		})
 		reads.Go(func() error {
@@ -123,7 +123,7 @@ func nodesOf(pool string, objects []unstructured.Unstructured) []clustermanager.
 	found := []clustermanager.PoolNode{}
 	for index := range objects {
 		object := &objects[index]
-		if object.GetLabels()[labelMachinePool] != pool {
+		if object.GetLabels()[clustermanager.LabelMachinePool] != pool {
 			continue
 		}
 		ready := clustermanager.ConditionOf(conditionsOf(object), "Ready")

@@ -29,7 +29,7 @@ func (r *Reader) prewarm(ctx context.Context, release clustermanager.PoolRelease
 	})
 	reads.Go(func() (err error) {
 		pods, err = r.list(ctx, podNoun, release.Namespace, metav1.ListOptions{LabelSelector: labels.Set{
-			clustermanager.LabelChart: clustermanager.ChartGPUNodePool, "app.kubernetes.io/instance": release.Name, labelMachinePool: release.Name,
+			clustermanager.LabelChart: clustermanager.ChartGPUNodePool, "app.kubernetes.io/instance": release.Name, clustermanager.LabelMachinePool: release.Name,
 		}.String()})
 		return err
 	})

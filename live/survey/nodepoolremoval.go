@@ -135,7 +135,7 @@ func (r *Reader) predictors(ctx context.Context, cluster clustermanager.Cluster)
 // poolsNamedBy are the pools that a pod may run on: by its node selector, else by a required node affinity every term of
 // which names some, else the one that Karpenter nominated last.
 func poolsNamedBy(pod *unstructured.Unstructured, events []unstructured.Unstructured) []string {
-	if pool := textAt(mapAt(pod.Object, "spec", "nodeSelector"), labelMachinePool); pool != "" {
+	if pool := textAt(mapAt(pod.Object, "spec", "nodeSelector"), clustermanager.LabelMachinePool); pool != "" {
 		return []string{pool}
 	}
 	if pools := poolsOfAffinity(pod); len(pools) > 0 {
@@ -163,7 +163,7 @@ func poolsOfAffinity(pod *unstructured.Unstructured) []string {
 	for _, term := range mapsAt(pod.Object, "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms") {
 		var named []string
 		for _, expression := range mapsAt(term, "matchExpressions") {
-			if textAt(expression, "key") == labelMachinePool && textAt(expression, "operator") == "In" {
+			if textAt(expression, "key") == clustermanager.LabelMachinePool && textAt(expression, "operator") == "In" {
 				named = append(named, textsAt(expression, "values")...)
 			}
 		}

@@ -38,7 +38,7 @@ func nodeOf(object *unstructured.Unstructured) clustermanager.Node {
 		GPUs: int(quantity(mapAt(object.Object, "status", "allocatable")[gpuResource])),
 	}
 	for key, value := range object.GetLabels() {
-		if !strings.HasPrefix(key, nvidiaPrefix) && key != labelMachinePool {
+		if !strings.HasPrefix(key, nvidiaPrefix) && key != clustermanager.LabelMachinePool {
 			continue
 		}
 		if node.Labels == nil {

@@ -33,8 +33,6 @@ const (
 // Labels that other products set, or that model-manager reads.
 const (
 	labelHelmReleaseNamespace = "helm.toolkit.fluxcd.io/namespace"
-	labelMachinePool          = "giantswarm.io/machine-pool"
-	labelBackend              = "agent-platform.giantswarm.io/model-backend"
 	labelPreset               = "agent-platform.giantswarm.io/serving-preset"
 	labelPrepull              = "agent-platform.giantswarm.io/model-serving-prepull"
 	labelControlPlane         = "control-plane"
@@ -47,7 +45,6 @@ const (
 	annotationBundleVersion    = "gateway.networking.k8s.io/bundle-version"
 	annotationBundleChannel    = "gateway.networking.k8s.io/channel"
 	annotationComposedBy       = "cluster-manager.giantswarm.io/gateway-api-composed-by"
-	annotationRetired          = "cluster-manager.giantswarm.io/retired"
 	annotationModel            = "model-manager.giantswarm.io/model"
 	annotationVolumeType       = "agent-platform.giantswarm.io/volume-type"
 	annotationVolumeIOPS       = "agent-platform.giantswarm.io/volume-iops"

@@ -28,10 +28,7 @@ func (r *Reader) OrganizationTarget(ctx context.Context, cluster clustermanager.
 	case err != nil:
 		return clustermanager.Target{}, err
 	}
-	owner := clustermanager.NamespacedName{
-		Namespace: object.GetLabels()[clustermanager.LabelKustomizationNamespace],
-		Name:      object.GetLabels()[clustermanager.LabelKustomizationName],
-	}
+	owner := kustomizationOf(object)
 	if owner.Name == "" || owner.Namespace == "" {
 		return clustermanager.Target{}, clustermanager.Refuse("%s: no Kustomization reconciles it, it has no labels %s and %s: let one apply it from a GitRepository, or use mode %s",
 			reference, clustermanager.LabelKustomizationName, clustermanager.LabelKustomizationNamespace, clustermanager.ModeApply)

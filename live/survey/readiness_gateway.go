@@ -167,7 +167,7 @@ func pendingChallenge(certificate *unstructured.Unstructured, challenges []unstr
 			continue
 		}
 		text := strings.TrimSpace(textAt(challenge.Object, "spec", "type") + " " + cmp.Or(state, "pending"))
-		if reason := oneLine(textAt(challenge.Object, "status", "reason")); reason != "" {
+		if reason := clustermanager.OneLine(textAt(challenge.Object, "status", "reason"), 0); reason != "" {
 			text += ": " + reason
 		}
 		return text

@@ -138,7 +138,7 @@ func (r *Reader) admins(ctx context.Context, cluster clustermanager.Cluster) (*c
 
 // adminsIn are whom the values of a cluster's ConfigMap bind as cluster-admin.
 func adminsIn(object *unstructured.Unstructured) (*clustermanager.Admins, error) {
-	values, err := parseValues(textAt(mapAt(object.Object, "data"), defaultValuesKey))
+	values, err := parseValues(textAt(mapAt(object.Object, "data"), clustermanager.ValuesKey))
 	if err != nil {
 		return nil, fmt.Errorf("%s: reading values: %w", clustermanager.ReferenceTo(object), err)
 	}

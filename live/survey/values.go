@@ -19,7 +19,6 @@ import (
 
 const (
 	installationValues = "cluster-app-installation-values"
-	defaultValuesKey   = "values.yaml"
 )
 
 // Priorities of an App's layers; an entry of extraConfigs may have its own.
@@ -50,7 +49,7 @@ func (r *Reader) values(ctx context.Context, cluster clustermanager.Cluster) (cl
 	})
 	reads.Go(func() (err error) {
 		below, err = r.readLayer(ctx, layer{
-			namespace: cluster.Namespace, name: installationValues, key: defaultValuesKey, optional: true,
+			namespace: cluster.Namespace, name: installationValues, key: clustermanager.ValuesKey, optional: true,
 		})
 		return err
 	})
@@ -95,7 +94,7 @@ func (r *Reader) helmReleaseValues(ctx context.Context, object *unstructured.Uns
 		}
 		key := textAt(from, "valuesKey")
 		if key == "" {
-			key = defaultValuesKey
+			key = clustermanager.ValuesKey
 		}
 		layers = append(layers, layer{
 			namespace: object.GetNamespace(), name: textAt(from, "name"), key: key, optional: isTrueAt(from, "optional"),

@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// kubeconfigSuffix makes the name of the Secret that the Cluster API writes a cluster's kubeconfig to.
-	kubeconfigSuffix = "-kubeconfig"
 	// kubeconfigKey is the key in it.
 	kubeconfigKey = "value"
 )
@@ -59,7 +57,7 @@ func (r *Reader) target(ctx context.Context, cluster clustermanager.Cluster) (*R
 // only a cluster entry's server and authority are taken; no error repeats any of its content.
 func (r *Reader) endpoint(ctx context.Context, cluster clustermanager.Cluster) (clustermanager.Endpoint, error) {
 	return once(r, "endpoint|"+cluster.Namespace+"/"+cluster.Name, func() (clustermanager.Endpoint, error) {
-		secret, err := r.get(ctx, secretNoun, cluster.Namespace, cluster.Name+kubeconfigSuffix)
+		secret, err := r.get(ctx, secretNoun, cluster.Namespace, clustermanager.KubeconfigSecretName(cluster))
 		if err != nil {
 			return clustermanager.Endpoint{}, err
 		}

@@ -131,23 +131,11 @@ func (s *slice) standing() string {
 func show(setting *clustermanager.CacheSetting, claim clustermanager.CacheClaim) {
 	setting.Capacity, setting.PriceNote = claim.Capacity, claim.PriceNote
 	if claim.Tier != nil {
-		setting.Tier = tierText(*claim.Tier)
+		setting.Tier = catalog.TierWords(*claim.Tier)
 	}
 	if claim.Price != nil {
 		setting.MonthlyPriceUSD, setting.PriceSource, setting.PriceAsOf = new(claim.Price.MonthlyUSD), claim.Price.Source, claim.Price.AsOf
 	}
-}
-
-// tierText is type, throughput and IOPS, as far as they are set.
-func tierText(tier clustermanager.VolumeTier) string {
-	text := tier.Type
-	if tier.ThroughputMiBs > 0 {
-		text += fmt.Sprintf(", %d MiB/s", tier.ThroughputMiBs)
-	}
-	if tier.IOPS > 0 {
-		text += fmt.Sprintf(", %d IOPS", tier.IOPS)
-	}
-	return text
 }
 
 // showNewClaim shows the claim that the chart makes by its own values.

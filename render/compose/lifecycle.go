@@ -3,7 +3,6 @@ package compose
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
@@ -122,7 +121,7 @@ func (l *lifecycle) releaseStep() clustermanager.LifecycleStep {
 	case "False":
 		step.State, step.Message = clustermanager.StepFailed, because(ready.Reason, ready.Message)
 	default:
-		step.Message = oneLine(ready.Message)
+		step.Message = clustermanager.OneLine(ready.Message, 0)
 	}
 	return step
 }
@@ -182,15 +181,12 @@ func (l *lifecycle) phase(steps []clustermanager.LifecycleStep) clustermanager.P
 
 // because is <reason>: <message>, or the one that there is.
 func because(reason, message string) string {
-	message = oneLine(message)
+	message = clustermanager.OneLine(message, 0)
 	if reason == "" || message == "" {
 		return reason + message
 	}
 	return reason + ": " + message
 }
-
-// oneLine collapses whitespace.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // stamp is a time as messages tell it.
 func stamp(moment time.Time) string { return moment.UTC().Format(time.RFC3339) }

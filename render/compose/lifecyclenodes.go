@@ -207,7 +207,7 @@ func terminationStage(claim clustermanager.NodeClaim) string {
 	case drained != nil && drained.Status == "True":
 		return "drained" + since(drained.Since) + ", its volumes detach"
 	case drained != nil && drained.Message != "":
-		return "draining: " + oneLine(drained.Message)
+		return "draining: " + clustermanager.OneLine(drained.Message, 0)
 	case drained != nil:
 		return "draining"
 	}

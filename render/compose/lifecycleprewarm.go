@@ -124,7 +124,7 @@ func (p *placeholder) podPending() clustermanager.LifecycleStep {
 	created, scheduled := &p.job.Created, clustermanager.ConditionOf(p.pod.Conditions, "PodScheduled")
 	scheduler := ""
 	if scheduled != nil && scheduled.Message != "" {
-		scheduler = " (" + oneLine(scheduled.Message) + ")"
+		scheduler = " (" + clustermanager.OneLine(scheduled.Message, 0) + ")"
 	}
 	switch {
 	case p.pod.NodeName != "" && (scheduled == nil || scheduled.Status != "False"):
