@@ -206,8 +206,8 @@ func (b *base) registrations() []clustermanager.Step {
 	own, shared := clustermanager.BackendReference(b.survey.Cluster, b.survey.Settings), clustermanager.SharedBackendReference(b.survey.Settings)
 	backends, known := b.survey.Serving.Backends.Get()
 	if !known {
-		b.warn("which backends cluster %s is registered under could not be read: %s", b.survey.Cluster.Name, b.survey.Serving.Backends.Reason())
-		return []clustermanager.Step{b.unregister(own)}
+		b.warn("which backends cluster %s is registered under could not be read, so its registration stays until the same call can read them: %s", b.survey.Cluster.Name, b.survey.Serving.Backends.Reason())
+		return nil
 	}
 	var steps []clustermanager.Step
 	for _, backend := range backends {

@@ -23,7 +23,7 @@ func TestASliceThatIsBeingDeleted(t *testing.T) {
 	ours := map[string]string{clustermanager.LabelManagedBy: clustermanager.ManagedBy}
 	configured := func(facts *clustermanager.NodePoolRemovalSurvey) {
 		facts.Configs = clustermanager.Known([]clustermanager.ObjectReference{{Kind: "LLMInferenceServiceConfig", Namespace: "agent-platform", Name: "a"}})
-		facts.Serving.Configs = clustermanager.Known(clustermanager.ServingConfigs{ControllerRuns: true})
+		facts.Serving.Configs = clustermanager.Known(clustermanager.ServingConfigs{ControllerRuns: clustermanager.Known(true)})
 	}
 	served := func(facts *clustermanager.NodePoolRemovalSurvey) { configured(facts); serveModels(qwen)(facts) }
 	unread := func(facts *clustermanager.NodePoolRemovalSurvey) {
