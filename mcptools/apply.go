@@ -79,7 +79,7 @@ func (t *Tools) apply(ctx context.Context, call Call, change change, result clus
 		return result, err
 	}
 	result.Objects = writes.result.Changes
-	result.Manifests = append(result.Manifests, manifests(change.plan.Steps, nil)...)
+	result.Manifests = append(result.Manifests, manifests(change.plan.Steps, change.shown)...)
 	result.Warnings = slices.Concat(result.Warnings, writes.result.Warnings)
 	result.Partial = writes.result.Partial
 	switch {
@@ -104,16 +104,16 @@ func isWrite(change clustermanager.Change) bool {
 	return change.Action != clustermanager.ActionUnchanged && change.Action != clustermanager.ActionTerminating
 }
 
-// manifests are the composed objects of the steps, with the values of Secrets masked: as they stand in files where a file
-// holds them, which knows no owner.
-func manifests(steps []clustermanager.Step, inFiles map[clustermanager.ObjectReference]map[string]any) []map[string]any {
+// manifests are the composed objects of the steps, with the values of Secrets masked, but for those that are shown
+// otherwise: as they stand in files, which know no owner, or without the credentials in them.
+func manifests(steps []clustermanager.Step, otherwise map[clustermanager.ObjectReference]map[string]any) []map[string]any {
 	var shown []map[string]any
 	for _, step := range steps {
 		if step.Verb != clustermanager.Ensure {
 			continue
 		}
-		object, inFile := inFiles[step.Reference()]
-		if !inFile {
+		object, is := otherwise[step.Reference()]
+		if !is {
 			object = step.Object.Object
 		}
 		shown = append(shown, object)

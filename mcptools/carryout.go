@@ -55,6 +55,8 @@ type change struct {
 	// plan gives up a place of which the repository holds nothing.
 	removed    string
 	notCarried error
+	// shown are the objects that the answer of mode apply shows instead of the plan's, without their credentials.
+	shown map[clustermanager.ObjectReference]map[string]any
 }
 
 // proposeReserve is what a proof leaves of the budget: the reads of the branch, the push and the pull request.

@@ -21,6 +21,8 @@ type NewCluster struct {
 	ReleaseNote string
 	OIDC        clustermanager.ClusterOIDC
 	RBAC        clustermanager.ClusterRBAC
+	// Shown are the objects that answers show masked, since credentials stand in them.
+	Shown map[clustermanager.ObjectReference]map[string]any `json:"-"`
 }
 
 // clusterDecision is a new cluster on its way through the guards, which fill in what they establish.
@@ -47,21 +49,25 @@ func Cluster(request clustermanager.CreateClusterRequest, survey clustermanager.
 	d := clusterDecision{request: request.WithDefaults(), survey: survey}
 	for _, establish := range []func() error{
 		d.checkNameFree, d.readInstallationValues, d.chooseRelease, d.checkTenant, d.checkPublished, d.readChart,
-		d.composeValues, d.composeOIDC, d.composeRBAC, d.checkSchema,
+		d.composeValues, d.checkCredentials, d.composeOIDC, d.composeRBAC, d.checkSchema,
 	} {
 		if err := establish(); err != nil {
 			return NewCluster{}, err
 		}
 	}
-	steps, err := d.steps()
+	steps, err := d.steps(d.values)
 	if err == nil {
 		err = d.guardOwnership(steps)
 	}
 	if err != nil {
 		return NewCluster{}, err
 	}
+	shown, err := d.shown()
+	if err != nil {
+		return NewCluster{}, err
+	}
 	return NewCluster{
-		Plan:   clustermanager.Plan{Steps: steps, Warnings: d.warnings},
+		Shown: shown, Plan: clustermanager.Plan{Steps: steps, Warnings: d.warnings},
 		Target: d.target(), Release: d.release, ReleaseNote: d.releaseNote, OIDC: d.oidc, RBAC: d.rbac,
 	}, nil
 }

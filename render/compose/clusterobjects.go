@@ -15,8 +15,8 @@ import (
 const maxConfigMap = 1 << 20
 
 // steps are the cluster's: source, values, release.
-func (d *clusterDecision) steps() ([]clustermanager.Step, error) {
-	text, err := yaml.Marshal(d.values)
+func (d *clusterDecision) steps(cluster map[string]any) ([]clustermanager.Step, error) {
+	text, err := yaml.Marshal(cluster)
 	if err != nil {
 		return nil, clustermanager.Refuse("%s: values cannot be written as YAML: give a JSON object", d.named())
 	}
