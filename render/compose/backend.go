@@ -3,6 +3,7 @@ package compose
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -95,7 +96,7 @@ func (s *slice) backendDocument() (string, error) {
 	if s.survey.Cluster.Own {
 		target["cluster"] = "local"
 	} else {
-		endpoint, err := need(s.base, s.survey.Serving.Endpoint, "where its API server answers, which model-manager has to know,")
+		endpoint, err := s.endpoint()
 		if err != nil {
 			return "", err
 		}
@@ -113,6 +114,25 @@ func (s *slice) backendDocument() (string, error) {
 		"spec":     map[string]any{"kind": "kserve", "source": clustermanager.ManagedBy, "kserve": kserve},
 	})
 	return string(text), nil
+}
+
+// endpoint is where the cluster's API server answers, without the user that an address may carry: the document and the
+// answer are no place for a credential.
+func (s *slice) endpoint() (clustermanager.Endpoint, error) {
+	endpoint, err := need(s.base, s.survey.Serving.Endpoint, "where its API server answers, which model-manager has to know,")
+	if err != nil {
+		return endpoint, err
+	}
+	address, err := url.Parse(endpoint.Server)
+	if err != nil || address.Host == "" {
+		return clustermanager.Endpoint{}, clustermanager.Refuse("%s: the server's address in its kubeconfig is no URL, and model-manager has to know it: correct it in Secret %s/%s",
+			s.cluster(), s.survey.Cluster.Namespace, clustermanager.KubeconfigSecretName(s.survey.Cluster))
+	}
+	if address.User != nil {
+		address.User = nil
+		endpoint.Server = address.String()
+	}
+	return endpoint, nil
 }
 
 // setShapes names what the pools' nodes have, so that model-manager can judge a model before there is a node: of one
@@ -165,7 +185,7 @@ func (s *slice) backendResult() *clustermanager.BackendResult {
 	}
 	reference, target := s.backendReference(), "local"
 	if !s.survey.Cluster.Own {
-		endpoint, _ := s.survey.Serving.Endpoint.Get()
+		endpoint, _ := s.endpoint()
 		target = fmt.Sprintf("%s (%s)", s.survey.Cluster.Name, endpoint.Server)
 	}
 	return &clustermanager.BackendResult{

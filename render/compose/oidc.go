@@ -32,17 +32,22 @@ func (d *clusterDecision) composeOIDC() error {
 			Note:   "this server does not know the identity provider and the audience that clusters trust (settings dex-issuer-url and cluster-oidc-client-id), so the cluster gets no such block: it takes nobody's token until values has global.controlPlane.oidc",
 		}
 	default:
-		block := map[string]any{
-			"issuerUrl": settings.IssuerURL, "clientId": settings.ClientID, "usernameClaim": usernameClaim, "groupsClaim": groupsClaim,
-		}
-		if settings.IssuerCA != "" {
-			block["caPem"] = settings.IssuerCA
-		}
-		set(d.values, block, oidcPath...)
+		set(d.values, oidcBlock(settings), oidcPath...)
 		d.oidc = clustermanager.ClusterOIDC{
 			Source: clustermanager.SourceInstallation, IssuerURL: settings.IssuerURL, ClientID: settings.ClientID,
 			UsernameClaim: usernameClaim, GroupsClaim: groupsClaim, CA: settings.IssuerCA != "",
 		}
 	}
 	return nil
+}
+
+// oidcBlock is the trust of a cluster's API server in the provider that this server trusts.
+func oidcBlock(settings clustermanager.Settings) map[string]any {
+	block := map[string]any{
+		"issuerUrl": settings.IssuerURL, "clientId": settings.ClientID, "usernameClaim": usernameClaim, "groupsClaim": groupsClaim,
+	}
+	if settings.IssuerCA != "" {
+		block["caPem"] = settings.IssuerCA
+	}
+	return block
 }

@@ -54,13 +54,12 @@ func (d *decision) untrustedIssuer(values map[string]any) (missing, bool) {
 	if d.survey.Cluster.Own || settings.IssuerURL == "" || settings.ClientID == "" {
 		return missing{}, false
 	}
-	path := []string{"global", "controlPlane", "oidc"}
 	lack := missing{
 		what: "trust in the issuer " + settings.IssuerURL + " with client id " + settings.ClientID,
-		add:  map[string]any{"issuerUrl": settings.IssuerURL, "clientId": settings.ClientID},
-		path: path,
+		add:  oidcBlock(settings),
+		path: oidcPath,
 	}
-	oidc, _ := lookup(values, path...).(map[string]any)
+	oidc, _ := lookup(values, oidcPath...).(map[string]any)
 	structured, _ := oidc["structuredAuthentication"].(map[string]any)
 	if enabled, _ := structured["enabled"].(bool); !enabled {
 		return lack, !trusts(oidc, settings)
@@ -71,7 +70,7 @@ func (d *decision) untrustedIssuer(values map[string]any) (missing, bool) {
 			return missing{}, false
 		}
 	}
-	lack.add, lack.path = []any{lack.add}, slices.Concat(path, []string{"structuredAuthentication", "issuers"})
+	lack.add, lack.path = []any{lack.add}, slices.Concat(oidcPath, []string{"structuredAuthentication", "issuers"})
 	lack.remark = "# issuers is a list: keep the entries it has and append this one"
 	return lack, true
 }

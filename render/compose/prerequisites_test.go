@@ -16,9 +16,10 @@ type object = map[string]any
 
 func TestTrustedIssuer(t *testing.T) {
 	trusted := object{"issuerUrl": issuer + "/", "clientId": clientID}
-	block := object{"global": object{"controlPlane": object{"oidc": object{"issuerUrl": issuer, "clientId": clientID}}}}
+	entry := object{"issuerUrl": issuer, "clientId": clientID, "usernameClaim": "email", "groupsClaim": "groups"}
+	block := object{"global": object{"controlPlane": object{"oidc": entry}}}
 	structuredBlock := object{"global": object{"controlPlane": object{"oidc": object{"structuredAuthentication": object{
-		"issuers": []any{object{"issuerUrl": issuer, "clientId": clientID}},
+		"issuers": []any{entry},
 	}}}}}
 	for name, test := range map[string]struct {
 		oidc   any
@@ -81,7 +82,9 @@ global:
   controlPlane:
     oidc:
       clientId: dex-k8s-authenticator
+      groupsClaim: groups
       issuerUrl: https://dex.gazelle.example.io
+      usernameClaim: email
   managementCluster: <name of the installation>
 
 The change rolls the control plane, which takes about 15 minutes; run the call again once it is done`

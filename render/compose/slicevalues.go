@@ -96,10 +96,16 @@ func (s *slice) components() map[string]any {
 
 func (s *slice) setPlatform(values map[string]any) {
 	set(values, s.domain, "global", "domain")
-	if s.platform.Identity != nil {
-		set(values, copied(s.platform.Identity), "global", "identity")
+	for _, key := range identityKeys {
+		if value := text(s.platform.Identity, key); value != "" {
+			set(values, value, "global", "identity", key)
+		}
 	}
 }
+
+// identityKeys are what a slice takes of the platform's identity: where tokens come from, for whom, and the name of the
+// Secret. Whatever else stands there, a secret in plain text perhaps, stays there.
+var identityKeys = []string{"issuerUrl", "clientId", "existingSecret"}
 
 func (s *slice) setTarget(values map[string]any) {
 	set(values, clustermanager.KubeconfigSecretName(s.survey.Cluster), "gitops", "target", "kubeConfig", "secretRef", "name")
