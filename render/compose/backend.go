@@ -103,8 +103,11 @@ func (s *slice) backendDocument() (string, error) {
 		target["apiServer"], target["caBundle"] = endpoint.Server, endpoint.CABundle
 	}
 	kserve := map[string]any{"target": target}
-	if s.composed {
+	switch {
+	case s.composed:
 		kserve["discovery"] = map[string]any{"namespace": s.namespace()}
+	case s.discovery != nil:
+		kserve["discovery"] = s.discovery
 	}
 	s.setShapes(kserve)
 	// Maps of strings always encode.
@@ -193,14 +196,24 @@ func (s *slice) backendResult() *clustermanager.BackendResult {
 	}
 }
 
+// discoveryOf is what a document says of where presets and configurations are found; nil: nothing.
+func discoveryOf(document string) map[string]any {
+	var read map[string]any
+	if yaml.Unmarshal([]byte(document), &read) != nil {
+		return nil
+	}
+	discovery, _ := lookup(read, "spec", "kserve", "discovery").(map[string]any)
+	return discovery
+}
+
 // remainingBackend writes the cluster's document for the pools that remain beside the one that goes. Without a slice of
-// ours somebody else serves, and where is theirs to know.
-func (r *nodePoolRemoval) remainingBackend(reference clustermanager.ObjectReference) (clustermanager.Step, error) {
+// ours somebody else serves, or ours is on its way through a pull request: the document's own discovery stays.
+func (r *nodePoolRemoval) remainingBackend(reference clustermanager.ObjectReference, document string) (clustermanager.Step, error) {
 	existing, err := need(r.base, r.survey.Serving.Slice, "its serving slice")
 	if err != nil {
 		return clustermanager.Step{}, err
 	}
-	s := &slice{base: r.base, composed: existing != nil, existing: existing, platform: r.survey.Serving.Platform.Or(clustermanager.Platform{})}
+	s := &slice{base: r.base, composed: existing != nil, existing: existing, platform: r.survey.Serving.Platform.Or(clustermanager.Platform{}), discovery: discoveryOf(document)}
 	if existing != nil {
 		s.chart = catalog.SliceAt(cmp.Or(existing.Deployed, existing.Tag))
 	}
@@ -209,11 +222,11 @@ func (r *nodePoolRemoval) remainingBackend(reference clustermanager.ObjectRefere
 			s.pools = append(s.pools, gpuPool{release.Name, release.Accelerator, release.Sizes, release.Owned})
 		}
 	}
-	document, err := s.backendDocument()
+	written, err := s.backendDocument()
 	if err != nil {
 		return clustermanager.Step{}, err
 	}
 	step := clustermanager.Step{Verb: clustermanager.Ensure, Lane: clustermanager.Runtime, Object: r.backendObject(reference)}
-	step.Object.Object["data"] = map[string]any{backendKey: document}
+	step.Object.Object["data"] = map[string]any{backendKey: written}
 	return step, nil
 }

@@ -13,7 +13,7 @@ import (
 // chooseCache takes the effective setting: what the call asks for, else what the slice has, else off. Switching it off
 // under models that are served on every pool is refused.
 func (s *slice) chooseCache() error {
-	was := s.existing != nil && s.existing.CacheOn()
+	was := s.cacheWasOn()
 	s.cacheOn = was
 	if s.cacheArgument != nil {
 		s.cacheOn = *s.cacheArgument
@@ -44,7 +44,7 @@ func (d *decision) placeCache() error {
 	}
 	settings := d.survey.Settings
 	place, err := placeCache(cacheQuestion{
-		enabled: d.slice.cacheOn, zones: d.request.Zones, claims: d.survey.Serving.CacheClaims,
+		enabled: d.slice.cacheOn, running: d.slice.cacheWasOn(), zones: d.request.Zones, claims: d.survey.Serving.CacheClaims,
 		namespace: settings.ServingNamespace, base: settings.ServingCacheClaim,
 	})
 	if err != nil {
@@ -54,8 +54,26 @@ func (d *decision) placeCache() error {
 	if place.warning != "" {
 		d.warn("%s", place.warning)
 	}
+	d.slice.warnMove()
 	d.dropUnknownZones()
 	return nil
+}
+
+// cacheWasOn says whether there is a slice that runs with the cache.
+func (s *slice) cacheWasOn() bool {
+	return s.existing != nil && s.existing.CacheOn()
+}
+
+// warnMove tells that a slice mounts another claim than before: there is one claim for all pools.
+func (s *slice) warnMove() {
+	if !s.cacheOn || !s.cacheWasOn() {
+		return
+	}
+	namespace, before := s.survey.Settings.ServingNamespace, s.existing.CacheClaim()
+	if before != s.cache.claim {
+		s.warn("the slice mounts claim %s/%s instead of %s/%s from now on, for every pool of the cluster: predictors elsewhere than that claim's zone wait, the models are downloaded into it anew, and claim %s/%s stays and is billed every month until remove_model_cache removes it",
+			namespace, s.cache.claim, namespace, before, namespace, before)
+	}
 }
 
 // dropUnknownZones leaves zones that follow from a claim out of a chart that does not take them. Those that the call

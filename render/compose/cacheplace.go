@@ -12,6 +12,8 @@ import (
 type cacheQuestion struct {
 	// enabled is the effective setting, zones are those that the call names.
 	enabled bool
+	// running says that a slice runs with the cache on, so that switching it off is no way out.
+	running bool
 	zones   []string
 	// claims are those of the model cache on the target, sorted by name.
 	claims clustermanager.Reading[[]clustermanager.CacheClaim]
@@ -185,10 +187,14 @@ func (q cacheQuestion) amongZones() (cachePlace, error) {
 // settle pins the nodes to the one named zone that has a claim.
 func (q cacheQuestion) settle(zone string, claims []clustermanager.CacheClaim) cachePlace {
 	claim := boundIn(claims, zone, q.base+"-"+zone)
+	across := "to run across the zones call with cache false, "
+	if q.running {
+		across = ""
+	}
 	return cachePlace{
 		zones: []string{zone}, claim: claim.Name, read: claim,
-		note: fmt.Sprintf("zones %s named, and nodes pinned to %s: the model cache (claim %s, volume %s) lives there; to run across the zones call with cache false, to serve from another zone name it alone, with a claim of its own%s",
-			strings.Join(q.zones, ", "), zone, q.reference(claim.Name), claim.Volume, q.others(claims, claim.Name)),
+		note: fmt.Sprintf("zones %s named, and nodes pinned to %s: the model cache (claim %s, volume %s) lives there; %sto serve from another zone name it alone, with a claim of its own%s",
+			strings.Join(q.zones, ", "), zone, q.reference(claim.Name), claim.Volume, across, q.others(claims, claim.Name)),
 	}
 }
 
@@ -249,22 +255,27 @@ func named(claims []clustermanager.CacheClaim, name string) *clustermanager.Cach
 	return nil
 }
 
-// withoutCache is the way out that every refusal about a zone has.
-const withoutCache = "call with cache false, so that the pool serves without a cache"
+// remedies are the ways out of a refusal: besides its own to serve without a cache, where none runs with it.
+func (q cacheQuestion) remedies(own ...string) []string {
+	if q.running {
+		return own
+	}
+	return append(own, "call with cache false, so that the pool serves without a cache")
+}
 
 func (q cacheQuestion) refuseClaims(claims []clustermanager.CacheClaim, why, remedy string) error {
 	var listed []string
 	for _, claim := range claims {
 		listed = append(listed, describe(claim))
 	}
-	remedies := []string{remedy, withoutCache}
+	remedies := q.remedies(remedy)
 	return refuseCache(fmt.Sprintf("%s: %s: %s", why, strings.Join(listed, ", "), wayOut(remedies...)), remedies, func(block *clustermanager.RefusalBlock) {
 		block.CacheClaims = &clustermanager.CacheClaimsBlock{Claims: claims, Remedies: remedies}
 	})
 }
 
 func (q cacheQuestion) refuseZone(claim clustermanager.CacheClaim, what string, remedies ...string) error {
-	remedies = append(remedies, withoutCache)
+	remedies = q.remedies(remedies...)
 	message := fmt.Sprintf("%s, %s (volume %s), is bound in zone %s and not in %s: %s", what, q.reference(claim.Name), claim.Volume, claim.Zone, strings.Join(q.zones, ", "), wayOut(remedies...))
 	return refuseCache(message, remedies, func(block *clustermanager.RefusalBlock) {
 		block.CacheZone = &clustermanager.CacheZoneBlock{Claim: &claim, ClaimZone: claim.Zone, Zones: q.zones, Remedies: remedies}

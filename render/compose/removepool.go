@@ -284,7 +284,7 @@ func (r *nodePoolRemoval) rewriteBackend() {
 	if !registered {
 		return
 	}
-	step, err := r.remainingBackend(own)
+	step, err := r.remainingBackend(own, document)
 	if err != nil {
 		r.warn("%s: it could not be composed for the pools that remain, so it still names the pool: %v", own, err)
 		return

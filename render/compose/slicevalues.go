@@ -78,6 +78,9 @@ func (s *slice) values() map[string]any {
 	for _, write := range []func(map[string]any){s.setPlatform, s.setTarget, s.setGateway, s.setServing, s.setCache, s.setRuntime} {
 		write(values)
 	}
+	if s.existing != nil {
+		keepComponents(values, s.existing.Values.Reveal(), s.others)
+	}
 	return values
 }
 

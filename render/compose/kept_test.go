@@ -1,0 +1,90 @@
+package compose
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// What another slice has in the release stays on; a credential of its values is not copied. It is made for this test.
+func TestAnotherSliceStaysOn(t *testing.T) {
+	survey := servingOf(t, "wc1")
+	values := map[string]any{
+		"components": map[string]any{"kagent": map[string]any{"enabled": true, "version": "1.x"}, "muster": map[string]any{"enabled": false}},
+		"kagent":     map[string]any{"replicas": 2},
+	}
+	runs(&survey, values)
+	enable := clustermanager.EnableModelServingRequest{Cluster: "wc1", Mode: "commit"}
+	pooled, err := EnableServing(enable, survey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, plan := range []clustermanager.Plan{pooled.Plan, composed(t, serving("wc1", "gpu-l4"), survey).Plan} {
+		text := listing(plan)
+		for _, want := range []string{"components.kagent.enabled = true", `components.kagent.version = "1.x"`, "values.kagent.replicas = 2", "components.modelServing.enabled = true", "components.muster.enabled = false"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s is missing in\n%s", want, text)
+			}
+		}
+		if warned := strings.Join(plan.Warnings, "\n"); !strings.Contains(warned, "carries another slice too (kagent)") {
+			t.Error(warned)
+		}
+	}
+	values["kagent"] = map[string]any{"apiToken": canary}
+	runs(&survey, values)
+	_, err = EnableServing(enable, survey)
+	if clustermanager.ReasonOf(err) != clustermanager.ReasonRefused || !strings.Contains(err.Error(), "kagent.apiToken") || strings.Contains(err.Error(), canary) {
+		t.Error(err)
+	}
+}
+
+// One claim serves every pool, so a pool in another zone moves it for all of them, which is told; and a way out that
+// would be refused is none.
+func TestTheClaimMovesForEveryPool(t *testing.T) {
+	survey := servingOf(t, "wc1")
+	runs(&survey, map[string]any{})
+	survey.Serving.CacheClaims = claims(boundClaim("hf-cache", "eu-central-1a"))
+	request := serving("wc1", "gpu-l4")
+	if made := composed(t, request, survey); strings.Contains(strings.Join(made.Plan.Warnings, "\n"), "instead of") {
+		t.Errorf("nothing moves: %q", made.Plan.Warnings)
+	}
+	request.Zones = []string{"eu-central-1b"}
+	warned := strings.Join(composed(t, request, survey).Plan.Warnings, "\n")
+	for _, want := range []string{"mounts claim model-serving/hf-cache-eu-central-1b instead of model-serving/hf-cache ", "every pool", "claim model-serving/hf-cache stays and is billed"} {
+		if !strings.Contains(warned, want) {
+			t.Errorf("%q is missing: %s", want, warned)
+		}
+	}
+	survey.Serving.CacheClaims = claims(boundClaim("hf-cache", "eu-central-1a"), boundClaim("hf-cache-b", "eu-central-1b"))
+	request.Zones = nil
+	_, err := NodePool(request, survey)
+	var refusal *clustermanager.Refusal
+	if !errors.As(err, &refusal) || refusal.Block.CacheClaims == nil || len(refusal.Block.CacheClaims.Remedies) != 1 || strings.Contains(err.Error(), "cache false") {
+		t.Errorf("a slice runs with the cache: %v", err)
+	}
+	runs(&survey, map[string]any{"modelServing": map[string]any{"cache": map[string]any{"enabled": false}}})
+	if _, err = NodePool(cached(request), survey); !errors.As(err, &refusal) || len(refusal.Block.CacheClaims.Remedies) != 2 {
+		t.Errorf("a slice runs without it: %v", err)
+	}
+}
+
+// Before a merge there is no slice yet, and what its registration says of discovery stays.
+func TestADocumentKeepsItsDiscovery(t *testing.T) {
+	facts := plainRemoval(func(facts *clustermanager.NodePoolRemovalSurvey) {
+		facts.Pools = clustermanager.Known([]clustermanager.PoolRelease{
+			{Name: "wc1-gpu-l4", Pool: "gpu-l4", Owned: true}, {Name: "wc1-gpu-x", Pool: "gpu-x", Owned: true, Accelerator: "nvidia-l4"},
+		})
+		own := clustermanager.BackendReference(facts.Cluster, facts.Settings)
+		facts.Serving.Backends = clustermanager.Known([]clustermanager.Backend{{
+			ConfigMap: clustermanager.NamespacedName{Namespace: own.Namespace, Name: own.Name}, Cluster: facts.Cluster.Name, Organization: facts.Cluster.Organization, Owned: true,
+			Document: "spec:\n  kserve:\n    discovery:\n      namespace: agent-platform\n",
+		}})
+		facts.Live[clustermanager.LiveKey(own)] = clustermanager.Known[*clustermanager.LiveObject](nil)
+	})
+	made, err := RemoveNodePool(clustermanager.DeleteNodePoolRequest{Cluster: "wc1", Name: "gpu-l4", Mode: "apply"}, facts)
+	if text := listing(made.Plan); err != nil || !strings.Contains(text, `spec.kserve.discovery.namespace = "agent-platform"`) {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
