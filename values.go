@@ -38,7 +38,8 @@ func (v *Values) UnmarshalJSON(data []byte) error {
 }
 
 var (
-	secretKey = regexp.MustCompile(`(?i)^containerRegistries$|credential|password|secret|token|private`)
+	secretKey = regexp.MustCompile(`(?i)^containerRegistries$|credential|pass(word|wd|phrase)|secret|token|private|(api|access)[-_]?key|` +
+		`bearer|connection[-_]?string|webhook[-_]?url|^auth(orization)?$|(^|[-_.])(pwd|pat)$|(?-i:[a-z](Pwd|Pat)$)`)
 	// secretNameKey are the keys by which charts are told the name of a Secret, which decisions read.
 	secretNameKey = regexp.MustCompile(`^existingSecret$|^secret(Name|Ref)$|Secret(Name|Ref)$`)
 	// userInfo is everything up to an address's last "@", but for a scheme in front.

@@ -22,8 +22,11 @@ func newSnapshot() *cobra.Command {
 		Long: `snapshot reads what the tools would read of the installation, as the caller, and writes it into a new folder that serve
 and call take with --snapshot.
 
-No Secret's value is written, credentials among Helm values and in ConfigMaps are masked, and containers lose their
-environment and arguments. Look the folder through before you hand it on: names, addresses and labels are in it. What could
+No Secret's value is written but the server and the certificate authority of clusters' kubeconfigs. In every object, texts
+that look like credentials are masked; in Helm values, ConfigMaps, annotations and a Kustomization's substitutions, so is
+what stands under a key that names a credential. Containers lose their environment and arguments, and wherever they stand
+commands, arguments, variables and HTTP headers are masked but for numbers, true and false. A credential under an ordinary
+name that looks like no credential stays. Look the folder through before you hand it on: names, addresses and labels are in it. What could
 not be read is listed at the end, and in the folder's not-exported.txt.`,
 		Example: "  cluster-manager snapshot gazelle-today --kube-context gazelle --installation gazelle",
 		Args:    cobra.ExactArgs(1),

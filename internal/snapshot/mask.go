@@ -29,8 +29,6 @@ var masks = map[string]func(map[string]any){
 	"ConfigMap":                maskConfigMap,
 	"HelmRelease":              func(object map[string]any) { maskAt(object, "spec", "values") },
 	"Kustomization":            func(object map[string]any) { maskAt(object, "spec", "postBuild", "substitute") },
-	"GitRepository":            maskURL,
-	"OCIRepository":            maskURL,
 	"Pod":                      func(object map[string]any) { maskContainers(object, "spec") },
 	"Job":                      func(object map[string]any) { maskContainers(object, "spec", "template", "spec") },
 	"Deployment":               func(object map[string]any) { maskContainers(object, "spec", "template", "spec") },
@@ -38,13 +36,27 @@ var masks = map[string]func(map[string]any){
 	"CustomResourceDefinition": dropSchemas,
 }
 
+// sources are the kinds with the address of a repository.
+var sources = map[string]bool{"GitRepository": true, "OCIRepository": true}
+
 // masked is a copy of an object as it may leave the installation.
 func masked(object *unstructured.Unstructured) *unstructured.Unstructured {
 	copied := object.DeepCopy()
+	if sources[copied.GetKind()] {
+		maskURL(copied.Object)
+	}
+	if copied.GetKind() != "Secret" {
+		copied.Object, _ = maskedStrings(copied.Object).(map[string]any)
+	}
 	copied.SetManagedFields(nil)
 	copied.SetResourceVersion("")
 	annotations := copied.GetAnnotations()
 	delete(annotations, lastApplied)
+	for key, text := range annotations {
+		if isSecret(key) && text != "" {
+			annotations[key] = clustermanager.Masked
+		}
+	}
 	if len(annotations) == 0 {
 		annotations = nil
 	}
@@ -165,7 +177,7 @@ func maskText(key, text string) string {
 
 // maskDocument masks a document; the text stays where nothing is masked.
 func maskDocument(key, text string, value any) string {
-	shown := withoutCredentials(map[string]any{key: value})[key]
+	shown := maskedUnder(key, withoutCredentials(map[string]any{key: value})[key])
 	if reflect.DeepEqual(shown, value) {
 		return text
 	}

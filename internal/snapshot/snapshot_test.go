@@ -78,7 +78,7 @@ kind: HelmRelease
 metadata: {name: wc1, namespace: org-acme}
 spec:
   chartRef: {kind: OCIRepository, name: wc1}
-  values: {region: eu-central-1, replicas: 3, registry: {password: s3cr3t-needle}, proxy: "http://user:s3cr3t-needle@proxy:3128"}
+  values: {region: eu-central-1, replicas: 3, registry: {password: s3cr3t-needle}, args: ["--x=s3cr3t-needle"], controller: {env: [{name: A, value: s3cr3t-needle}]}, note: "https://u:s3cr3t-needle@x is down", proxy: "http://user:s3cr3t-needle@proxy:3128"}
   valuesFrom: [{kind: Secret, name: wc1-extra}, {kind: ConfigMap, name: wc1-values}]
 status: {history: [{chartVersion: 36.0.0+abc}]}
 ---
@@ -93,7 +93,7 @@ status: {history: [{chartVersion: 36.0.0+abc}]}
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: fleet, namespace: flux}
-spec: {path: ./clusters, postBuild: {substitute: {region: x, api_token: s3cr3t-needle}, substituteFrom: [{kind: Secret, name: variables}]}}
+spec: {path: ./clusters, postBuild: {substitute: {region: x, api_token: s3cr3t-needle, dsn: "x;pwd=s3cr3t-needle", pulled: "ghp_s3cr3tneedle0000000000"}, substituteFrom: [{kind: Secret, name: variables}]}}
 ---
 {apiVersion: source.toolkit.fluxcd.io/v1, kind: GitRepository, metadata: {name: fleet, namespace: flux}, spec: {url: "https://user:s3cr3t-needle@github.com/acme/fleet"}}
 ---
@@ -124,6 +124,26 @@ data:
     registry:
       password: s3cr3t-needle
     name: wc1
+  names.yaml: |
+    apiKey: s3cr3t-needle
+    api_key: s3cr3t-needle
+    AWS_SECRET_ACCESS_KEY: s3cr3t-needle
+    passphrase: s3cr3t-needle
+    githubPat: s3cr3t-needle
+    pat: s3cr3t-needle
+    bearer: s3cr3t-needle
+    connectionString: Server=x;Pwd=s3cr3t-needle
+    dsn: "host=x user=y password=s3cr3t-needle port=5432"
+    alerts: https://hooks.slack.com/services/T0/B0/s3cr3t-needle
+    webhookUrl: https://chat.example/s3cr3t-needle
+    files: [{path: /etc/x, content: "PASSWORD=s3cr3t-needle"}]
+    env: [{name: A, value: s3cr3t-needle}, {name: WITH_WORKLOAD, value: "false"}]
+    extraEnv: {A: s3cr3t-needle}
+    args: [s3cr3t-needle, "8080"]
+  run.sh: |
+    login --token s3cr3t-needle --user jane
+    export API_KEY="s3cr3t-needle"
+    curl -H "Authorization: Bearer s3cr3t-needle"
   untouched.yaml: |
     # a comment that stays
     name: wc1
@@ -146,7 +166,15 @@ kind: Pod
 metadata: {name: job, namespace: org-acme}
 spec:
   initContainers: [{name: a, image: i, command: [login, s3cr3t-needle]}]
-  containers: [{name: b, image: j, args: [--password=s3cr3t-needle], env: [{name: PASSWORD, value: s3cr3t-needle}]}]
+  containers: [{name: b, image: j, args: [--password=s3cr3t-needle], env: [{name: PASSWORD, value: s3cr3t-needle}],
+    lifecycle: {preStop: {exec: {command: [s3cr3t-needle]}}, postStart: {httpGet: {httpHeaders: [{name: X, value: s3cr3t-needle}]}}}, livenessProbe: {httpGet: {httpHeaders: [{name: X, value: s3cr3t-needle}]}}}]
+status: {containerStatuses: [{imageID: "docker-pullable://registry:5000/i@sha256:0123"}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: event, namespace: org-acme, annotations: {example.io/api-token: s3cr3t-needle}}
+spec: {serviceAccountName: x, volumes: [{name: v, secret: {secretName: kept}}]}
+status: {message: "pulling https://u:s3cr3t-needle@x/y failed for jane@acme.example"}
 `,
 	"management/definition.yaml": `
 apiVersion: apiextensions.k8s.io/v1
@@ -276,7 +304,7 @@ func TestNoSecretLeaves(t *testing.T) {
 			}
 		}
 		for _, text := range texts {
-			for _, form := range []string{needle, encoded(needle), "last-applied", "managedFields", "openAPIV3Schema"} {
+			for _, form := range []string{needle, "s3cr3tneedle", encoded(needle), "last-applied", "managedFields", "openAPIV3Schema"} {
 				if strings.Contains(text, form) {
 					t.Errorf("%s holds %q:\n%s", name, form, text)
 				}
@@ -297,9 +325,10 @@ func TestNoSecretLeaves(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"management/org-acme/helmrelease-wc1.yaml":      {"region: eu-central-1", "replicas: 3", "password: <redacted>", "proxy: http://<redacted>@proxy:3128"},
-		"management/org-acme/configmap-wc1-values.yaml": {"name: wc1", "# a comment that stays", "curl https://", "mail jane@acme.example"},
+		"management/org-acme/configmap-wc1-values.yaml": {"name: wc1", "# a comment that stays", "curl https://", "name: WITH_WORKLOAD", `- "8080"`, "host=x user=y", "login --token <redacted> --user jane", "mail jane@acme.example"},
 		"management/org-acme/cluster-wc1.yaml":          {`kept: "yes"`},
-		"management/org-acme/pod-job.yaml":              {"image: i", "image: j"},
+		"management/org-acme/pod-job.yaml":              {"image: i", "image: j", "docker-pullable://registry:5000/i@sha256:0123"},
+		"management/org-acme/pod-event.yaml":            {"secretName: kept", "pulling https://<redacted>@x/y failed for jane@acme.example"},
 		"management/flux/gitrepository-fleet.yaml":      {"url: https://github.com/acme/fleet"},
 		"management/flux/gitrepository-ssh.yaml":        {"url: ssh://git@github.com/acme/fleet"},
 		"management/flux/kustomization-fleet.yaml":      {"region: x", "api_token: <redacted>"},
@@ -336,7 +365,7 @@ func TestWhatIsExported(t *testing.T) {
 		"management/flux/kustomization-fleet.yaml", "management/flux/secret-variables.yaml", "management/infra/awscluster-wc1.yaml",
 		"management/org-acme/cluster-wc1.yaml", "management/org-acme/cluster-wc2.yaml", "management/org-acme/configmap-wc1-values.yaml",
 		"management/org-acme/helmrelease-wc1-gpu.yaml", "management/org-acme/helmrelease-wc1.yaml", "management/org-acme/kubeadmcontrolplane-wc1.yaml",
-		"management/org-acme/ocirepository-wc1.yaml", "management/org-acme/pod-job.yaml", "management/org-acme/secret-wc1-extra.yaml",
+		"management/org-acme/ocirepository-wc1.yaml", "management/org-acme/pod-event.yaml", "management/org-acme/pod-job.yaml", "management/org-acme/secret-wc1-extra.yaml",
 		"management/org-acme/secret-wc1-gpu-values.yaml", "management/org-acme/secret-wc1-kubeconfig.yaml", "management/org-acme/secret-wc2-kubeconfig.yaml",
 		"management/org-giantswarm/cluster-gazelle.yaml", "management/platform/configmap-platform-values.yaml",
 		"management/platform/helmrelease-platform.yaml", "not-exported.txt",
@@ -352,7 +381,7 @@ func TestWhatIsExported(t *testing.T) {
 		"Cluster org-acme/wc2: its kubeconfig Secret holds no kubeconfig",
 		"chart agent-platform-connectivity: the registry does not answer",
 	}
-	if diff := cmp.Diff(unread, report.Unread); diff != "" || report.Charts != 1 || report.Objects != 25 || !slices.Equal(report.Clusters, []string{"wc1"}) {
+	if diff := cmp.Diff(unread, report.Unread); diff != "" || report.Charts != 1 || report.Objects != 26 || !slices.Equal(report.Clusters, []string{"wc1"}) {
 		t.Errorf("report %+v\n%s", report, diff)
 	}
 	for _, line := range unread {
