@@ -40,10 +40,11 @@ type lifecycle struct {
 }
 
 func newLifecycle(survey clustermanager.NodePoolsSurvey, pool clustermanager.NodePoolFacts) *lifecycle {
+	failures := pool.LaunchFailures()
 	return &lifecycle{
 		survey: survey, pool: pool, release: pool.Release.Or(nil), machinePool: pool.MachinePool.Or(nil),
-		departure: departureOf(survey, pool), failures: pool.LaunchFailures(),
-		states: nodeStates(pool), counts: countClaims(pool),
+		departure: departureOf(survey, pool), failures: failures,
+		states: nodeStates(pool), counts: countClaims(pool, failures),
 	}
 }
 
@@ -68,10 +69,22 @@ func (l *lifecycle) status() clustermanager.NodePoolStatus {
 	if l.release != nil {
 		status.Accelerator = l.release.Accelerator
 		status.Sizes = l.sizes()
+		status.Notes = append(status.Notes, l.podsUnread()...)
 	}
 	status.Steps = l.steps()
 	status.Phase = l.phase(status.Steps)
 	return status
+}
+
+// podsUnread says of which nodes it is not known whether they are idle.
+func (l *lifecycle) podsUnread() []string {
+	var notes []string
+	for _, node := range l.pool.Nodes.Or(nil) {
+		if err := node.Pods.Err(); err != nil {
+			notes = append(notes, fmt.Sprintf("whether node %s is idle is not known: its pods could not be read: %s", node.Name, err))
+		}
+	}
+	return notes
 }
 
 // sizes are the pool's instance sizes with their prices; nil where the product's table does not hold them all.

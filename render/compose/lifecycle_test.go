@@ -193,6 +193,15 @@ func TestNodesStep(t *testing.T) {
 		{"4, a list that lags", poolOf(2, removed), "done: " + gone, "removing", 2},
 		{"4, its ids unknown", poolOf(2, removed, noIDs), "done: 0 nodes on the cluster: the MachinePool still lists 2 gone (their ids are not known), its list follows within minutes", "removing", 2},
 		{"5, nothing left", poolOf(0, removed), "done: 0 nodes on the cluster", "removing", 2},
+		{"4, a Node that is not ready", poolOf(2, removed, withNodes(clustermanager.PoolNode{Name: "ip-1"})), "inProgress: 1 node(s) still there, not ready (ip-1): they go with the release", "removing", 2},
+		{"4, claims unread", poolOf(2, removed, func(facts *clustermanager.NodePoolFacts) {
+			facts.Claims = clustermanager.Unknown[[]clustermanager.NodeClaim]("no way in")
+		}), ": whether nodes are left is not known; the pool's NodeClaims could not be read: no way in", "removing", 2},
+		{"5, Nodes unread", poolOf(0, removed, func(facts *clustermanager.NodePoolFacts) {
+			facts.Nodes = clustermanager.Unknown[[]clustermanager.PoolNode]("no way in")
+		}), ": whether nodes are left is not known; the pool's Nodes could not be read: no way in", "removing", 2},
+		{"1, an event's claim is counted once", poolOf(0, withClaims(launching), withEvent("wc1-gpu-aaaaa", "09:31:00")),
+			"inProgress since 09:31:00: 1 NodeClaim could not launch, the last (wc1-gpu-aaaaa) at 2026-08-01T09:31:00Z — NodeClassNotReady; Karpenter: \"not yet\"; it retries while a pod waits", "scaling", 2},
 		{"6, a list that lags behind", poolOf(2), "done: " + gone, "ready", 2},
 		{"7, ready", poolOf(1, withClaims(readyClaim("wc1-gpu-bbbbb", "ip-1", "aws:///a/i-1")), withNodes(busyNode("ip-1", "aws:///a/i-1"))),
 			"done since 09:22:00 finished 09:22:00: 1 node(s) ready (aws:///a/i-1); the MachinePool still lists 1 gone (aws:///b/i-2), its list follows within minutes", "ready", 2},
@@ -210,6 +219,23 @@ func TestNodesStep(t *testing.T) {
 		if got := stepText(pool.Steps[test.element]); got != test.want || pool.Phase != test.phase {
 			t.Errorf("%s:\n%s (%s), want\n%s (%s)", test.name, got, pool.Phase, test.want, test.phase)
 		}
+	}
+}
+
+func withEvent(claim, at string) func(*clustermanager.NodePoolFacts) {
+	return func(facts *clustermanager.NodePoolFacts) {
+		facts.Events = clustermanager.Known([]clustermanager.LaunchEvent{{Claim: claim, Time: clock(at), Reason: "NodeClassNotReady", Message: "not yet"}})
+	}
+}
+
+func TestPodsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	hidden := emptyNode("ip-1", "aws:///a/i-1")
+	hidden.Pods = clustermanager.Unknown[[]clustermanager.NodePod]("forbidden")
+	pool := lifecycleOf(poolOf(1, withClaims(readyClaim("wc1-gpu-aaaaa", "ip-1", "aws:///a/i-1")), withNodes(hidden)))
+	want := "whether node ip-1 is idle is not known: its pods could not be read: forbidden"
+	if len(pool.Notes) != 1 || pool.Notes[0] != want || strings.Contains(pool.Steps[2].Message, "idle") {
+		t.Errorf("%v, %s", pool.Notes, pool.Steps[2].Message)
 	}
 }
 

@@ -13,13 +13,13 @@ import (
 // claimCounts are a pool's NodeClaims by what becomes of them. One that Karpenter could not launch is none of them.
 type claimCounts struct {
 	launching, ready, terminating []clustermanager.NodeClaim
-	// bare are the ready Nodes that no claim stands behind.
-	bare []clustermanager.PoolNode
+	// bare are the ready Nodes that no claim stands behind, unready the Nodes that are not.
+	bare, unready []clustermanager.PoolNode
 	// moved is the latest creation, deletion or readiness of a claim.
 	moved *time.Time
 }
 
-func countClaims(pool clustermanager.NodePoolFacts) claimCounts {
+func countClaims(pool clustermanager.NodePoolFacts, failures []clustermanager.LaunchFailure) claimCounts {
 	var counts claimCounts
 	nodes := pool.Nodes.Or(nil)
 	paired := map[string]bool{}
@@ -29,7 +29,7 @@ func countClaims(pool clustermanager.NodePoolFacts) claimCounts {
 		}
 		ready := clustermanager.ConditionOf(claim.Conditions, "Ready")
 		switch {
-		case claim.Refusal() != nil:
+		case claim.Refusal() != nil, slices.ContainsFunc(failures, func(failure clustermanager.LaunchFailure) bool { return failure.Claim == claim.Name }):
 			continue
 		case claim.DeletedAt != nil:
 			counts.terminating = append(counts.terminating, claim)
@@ -45,7 +45,10 @@ func countClaims(pool clustermanager.NodePoolFacts) claimCounts {
 		}
 	}
 	for _, node := range nodes {
-		if node.Ready && !paired[node.Name] {
+		switch {
+		case !node.Ready:
+			counts.unready = append(counts.unready, node)
+		case !paired[node.Name]:
 			counts.bare = append(counts.bare, node)
 		}
 	}
@@ -104,6 +107,10 @@ var nodesRows = []nodesRow{
 	{func(l *lifecycle, _ clustermanager.LifecycleStep) bool {
 		return l.leaving() && len(l.counts.readyNames()) > 0
 	}, (*lifecycle).nodesLeave},
+	{func(l *lifecycle, _ clustermanager.LifecycleStep) bool {
+		return l.leaving() && len(l.counts.unready) > 0
+	}, (*lifecycle).unreadyLeave},
+	{func(l *lifecycle, _ clustermanager.LifecycleStep) bool { return l.leaving() && !l.knownNodes() }, (*lifecycle).leftUnknown},
 	{func(l *lifecycle, _ clustermanager.LifecycleStep) bool { return l.leaving() && l.replicas() > 0 }, (*lifecycle).listLags},
 	{func(l *lifecycle, _ clustermanager.LifecycleStep) bool { return l.leaving() }, (*lifecycle).nodesGone},
 	{func(l *lifecycle, _ clustermanager.LifecycleStep) bool {
@@ -225,6 +232,21 @@ func (l *lifecycle) nodesLeave() clustermanager.LifecycleStep {
 	names := l.counts.readyNames()
 	return clustermanager.LifecycleStep{State: clustermanager.StepInProgress, Message: fmt.Sprintf(
 		"%d node(s) still ready (%s): they go with the release", len(names), strings.Join(names, ", "))}
+}
+
+// unreadyLeave tells of Nodes that stand without being ready.
+func (l *lifecycle) unreadyLeave() clustermanager.LifecycleStep {
+	var names []string
+	for _, node := range l.counts.unready {
+		names = append(names, node.Name)
+	}
+	return clustermanager.LifecycleStep{State: clustermanager.StepInProgress, Message: fmt.Sprintf(
+		"%d node(s) still there, not ready (%s): they go with the release", len(names), strings.Join(names, ", "))}
+}
+
+// leftUnknown has no state: a list that could not be read may hold what is left.
+func (l *lifecycle) leftUnknown() clustermanager.LifecycleStep {
+	return clustermanager.LifecycleStep{Message: "whether nodes are left is not known"}
 }
 
 func (l *lifecycle) nodesGone() clustermanager.LifecycleStep {
