@@ -21,9 +21,9 @@ const (
 	presetKey  = "preset.yaml"
 )
 
-// backends are the backend documents that stand for a cluster, of every cluster. One that cannot be read makes them all
-// unknown: which cluster it stands for is what the call asks.
-func (r *Reader) backends(ctx context.Context) ([]clustermanager.Backend, error) {
+// backends are the backend documents that stand for a cluster, of every cluster. One that cannot be read makes them
+// unknown to the cluster that its label names, and is left out for the others.
+func (r *Reader) backends(ctx context.Context, cluster clustermanager.Cluster) ([]clustermanager.Backend, error) {
 	documents, err := r.list(ctx, configMapNoun, r.options.Settings.ModelManagerNamespace, metav1.ListOptions{
 		LabelSelector: labels.SelectorFromSet(labels.Set{clustermanager.LabelModelBackend: isTrueLabel}).String() + "," + clustermanager.LabelCluster,
 	})
@@ -33,6 +33,9 @@ func (r *Reader) backends(ctx context.Context) ([]clustermanager.Backend, error)
 	found := []clustermanager.Backend{}
 	for index := range documents {
 		backend, err := backendOf(&documents[index])
+		if err != nil && documents[index].GetLabels()[clustermanager.LabelCluster] != cluster.Name {
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: reading its backend: %w", clustermanager.ReferenceTo(&documents[index]), err)
 		}

@@ -46,7 +46,7 @@ func (r *Reader) Clusters(ctx context.Context, page Page) (clustermanager.Fleet,
 		func() { found, fleet.Note, failed = r.everyCluster(ctx) },
 		func() { r.hold(ctx, helmReleaseNoun) },
 		func() { r.hold(ctx, appNoun) },
-		func() { _, _ = r.backends(ctx) },
+		func() { _, _ = r.backends(ctx, clustermanager.Cluster{}) },
 		func() { _, _ = r.ownedConfigMaps(ctx) },
 	)
 	switch fleet.ClusterAPI.State {

@@ -38,7 +38,7 @@ func (r *Reader) NodePools(ctx context.Context, namespace, name string) (cluster
 			made.ControlPlaneVersion = clustermanager.Read(r.specifiedControlPlaneVersion(ctx, cluster))
 		},
 		func() { made.Network = clustermanager.Read(r.network(ctx, cluster)) },
-		func() { made.Backends = clustermanager.Read(r.backends(ctx)) },
+		func() { made.Backends = clustermanager.Read(r.backends(ctx, cluster)) },
 		func() { made.Parts.Operator = r.standing(ctx, clustermanager.OperatorObjects(cluster).Release) },
 	} {
 		reads.Go(func() error { read(); return nil })

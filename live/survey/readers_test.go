@@ -305,7 +305,13 @@ data: {backend.yaml: "- a"}
 	at := func(name string) clustermanager.NamespacedName {
 		return clustermanager.NamespacedName{Namespace: "agent-platform", Name: name}
 	}
-	check(t, survey.Backends, []reading[[]clustermanager.Backend]{
+	check(t, of(survey.Backends, wc1Cluster), []reading[[]clustermanager.Backend]{
+		{name: "another cluster's is malformed", files: snapshot(t).add(strings.Replace(documents, "metadata: {name: kserve}", "- a", 1)), want: []clustermanager.Backend{
+			{ConfigMap: at("model-backend-kserve-wc1"), Name: "kserve-wc1", Cluster: "wc1", Organization: "acme", Owned: true,
+				Document: "metadata: {name: kserve-wc1}\nspec: {kserve: {target: {organization: acme}}}\n"},
+		}},
+	})
+	check(t, of(survey.Backends, own), []reading[[]clustermanager.Backend]{
 		{name: "none", files: snapshot(t), want: []clustermanager.Backend{}},
 		{name: "two", files: snapshot(t).add(documents), want: []clustermanager.Backend{
 			{ConfigMap: at("model-backend-kserve"), Name: "kserve", Cluster: "gazelle", Document: "metadata: {name: kserve}"},

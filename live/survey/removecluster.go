@@ -151,6 +151,6 @@ func (r *Reader) neighbours(ctx context.Context, cluster clustermanager.Cluster)
 
 // clusterBackends are the cluster's backend documents.
 func (r *Reader) clusterBackends(ctx context.Context, cluster clustermanager.Cluster) ([]clustermanager.Backend, error) {
-	found, err := r.backends(ctx)
+	found, err := r.backends(ctx, cluster)
 	return slices.DeleteFunc(slices.Clone(found), func(backend clustermanager.Backend) bool { return !backend.Of(cluster) }), err
 }

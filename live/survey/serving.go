@@ -45,7 +45,7 @@ func (r *Reader) servingSurvey(ctx context.Context, cluster clustermanager.Clust
 	start(func() { made.OtherSlices = clustermanager.Read(r.otherSlices(ctx, cluster)) })
 	start(func() { made.Platform = facts.platform() })
 	start(func() { made.GatewayAPI = facts.gatewayAPI() })
-	start(func() { made.Backends = clustermanager.Read(r.backends(ctx)) })
+	start(func() { made.Backends = clustermanager.Read(r.backends(ctx, cluster)) })
 	start(func() { made.Presets = clustermanager.Read(r.presets(ctx, cluster)) })
 	start(func() { made.CacheClaims = clustermanager.Read(r.cacheClaims(ctx, cluster)) })
 	start(func() { made.Namespace = clustermanager.Read(r.servingNamespace(ctx, cluster)) })

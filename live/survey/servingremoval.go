@@ -26,7 +26,7 @@ func (r *Reader) startServing(ctx context.Context, cluster clustermanager.Cluste
 	for _, read := range []func(){
 		func() { serving.Component = r.servingComponent(ctx, cluster) },
 		func() { serving.Slice = clustermanager.Read(r.slice(ctx, cluster)) },
-		func() { serving.Backends = clustermanager.Read(r.backends(ctx)) },
+		func() { serving.Backends = clustermanager.Read(r.backends(ctx, cluster)) },
 		func() { serving.Models = clustermanager.Read(r.models(ctx, cluster)) },
 		func() { serving.Namespace = clustermanager.Read(r.servingNamespace(ctx, cluster)) },
 		func() { serving.GatewayAPI = clustermanager.Read(r.gatewayAPI(ctx, cluster)) },

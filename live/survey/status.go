@@ -33,7 +33,7 @@ func (r *Reader) status(ctx context.Context, cluster clustermanager.Cluster, inf
 		func() { gateway = clustermanager.Read(r.readModelsGateway(ctx, cluster)) },
 		func() { claims = clustermanager.Read(r.cacheClaims(ctx, cluster)) },
 		func() {
-			backend = clustermanager.BackendStateOf(clustermanager.Read(r.backends(ctx)), cluster, r.options.Settings)
+			backend = clustermanager.BackendStateOf(clustermanager.Read(r.backends(ctx, cluster)), cluster, r.options.Settings)
 		},
 		func() { made.PoolReleases = clustermanager.Read(r.poolStates(ctx, cluster)) },
 		func() { infrastructure(); made.Network = clustermanager.Read(r.network(ctx, cluster)) },
