@@ -54,8 +54,8 @@ func withoutCredentials(value any, secret bool) any {
 		for key, entry := range value {
 			_, isText := entry.(string)
 			shown := isText && key == "endpoint"
-			names := secretKey.MatchString(key) && !secretNameKey.MatchString(key)
-			copied[key] = withoutCredentials(entry, !shown && (secret || names))
+			hides := secretKey.MatchString(key) && !secretNameKey.MatchString(key)
+			copied[key] = withoutCredentials(entry, !shown && (secret || hides))
 		}
 		return copied
 	case []any:

@@ -35,14 +35,18 @@ func TestValuesInJSONLackTheirCredentialsAlone(t *testing.T) {
 		"containerRegistries": map[string]any{"docker.io": []any{map[string]any{
 			"endpoint": "mirror.example", "credentials": map[string]any{"password": "made-for-a-test", "auth": 17.5, "none": nil, "username": ""},
 		}}},
-		"proxy": map[string]any{"httpProxy": "http://u:made/for@a-test@proxy:3128", "httpsProxy": "http://proxy:3128", "noProxy": "a,b"},
+		"proxy":    map[string]any{"httpProxy": "http://u:made/for@a-test@proxy:3128", "httpsProxy": "http://proxy:3128", "noProxy": "a,b"},
+		"identity": map[string]any{"existingSecret": "identity", "clientSecret": "made-for-a-test", "credentials": map[string]any{"secretName": "made-for-a-test"}},
+		"tls":      map[string]any{"secretName": "tls", "caSecretRef": map[string]any{"name": "ca", "password": "made-for-a-test"}, "secretNames": "made-for-a-test"},
 	})
 	want := map[string]any{
 		"list": []any{"a", 1.5, true, nil, map[string]any{}}, "baseDomain": "acme.example.io", "structuredAuthentication": map[string]any{"issuerUrl": "https://issuer"},
 		"containerRegistries": map[string]any{"docker.io": []any{map[string]any{
 			"endpoint": "mirror.example", "credentials": map[string]any{"password": Masked, "auth": Masked, "none": nil, "username": ""},
 		}}},
-		"proxy": map[string]any{"httpProxy": "http://" + Masked + "@proxy:3128", "httpsProxy": "http://proxy:3128", "noProxy": "a,b"},
+		"proxy":    map[string]any{"httpProxy": "http://" + Masked + "@proxy:3128", "httpsProxy": "http://proxy:3128", "noProxy": "a,b"},
+		"identity": map[string]any{"existingSecret": "identity", "clientSecret": Masked, "credentials": map[string]any{"secretName": Masked}},
+		"tls":      map[string]any{"secretName": "tls", "caSecretRef": map[string]any{"name": "ca", "password": Masked}, "secretNames": Masked},
 	}
 	data, err := json.Marshal(values)
 	if err != nil {
