@@ -39,6 +39,15 @@ func TestAnswersAsTables(t *testing.T) {
 			"NAME     PHASE     READY  INSTANCE TYPES  STEP\n" +
 				"wc1-gpu  creating  1/2    g6.xlarge       machinePool inProgress: not there yet\n" +
 				"cluster: wc1\n"},
+		{"pools that are ready or unread", "list_node_pools", `{"nodePools": [
+			{"name": "a", "phase": "ready", "replicas": 1, "readyReplicas": 1, "steps": [{"name": "nodes", "state": "done", "message": "1 node(s) ready, 1 idle"}]},
+			{"name": "b", "steps": [{"name": "release", "state": "done"}, {"name": "nodes", "message": "no way in"}], "notes": ["one", "two"]}]}`,
+			"NAME  PHASE  READY  STEP\n" +
+				"a     ready  1/1    nodes: 1 node(s) ready, 1 idle\n" +
+				"b            ?/?    nodes unknown: no way in\n" +
+				"b notes: one, two\n"},
+		{"pools of a cluster that are unread", "list_clusters", `{"clusters": [{"name": "wc1", "namespace": "org-acme", "ownCluster": false, "gpuOperator": {"status": "absent"}, "serving": {"status": "absent"}, "poolReleases": [], "poolReleasesNote": "forbidden"}]}`,
+			"NAMESPACE  NAME  GPU OPERATOR  SERVING  POOLS  CACHE CLAIMS\norg-acme   wc1   absent        absent   ?      ?\norg-acme/wc1 poolReleasesNote: forbidden\n"},
 		{"releases", "list_releases", `{"providers": ["aws"], "releases": [{"provider": "aws", "version": "36.0.0", "state": "active", "offered": true}, {"provider": "aws", "version": "37.0.0", "state": "preview", "offered": false, "note": "not active"}]}`,
 			"PROVIDER  VERSION  STATE    OFFERED  NOTE\n" +
 				"aws       36.0.0   active   yes\n" +

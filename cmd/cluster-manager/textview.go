@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -42,7 +43,7 @@ var views = map[string]view{
 			from("OWN", mark("yes"), "ownCluster"), from("STATE", mark("deleting"), "deleting"),
 			from("GPU OPERATOR", component, "gpuOperator.status", "gpuOperator.provider", "gpuOperator.readiness.release"),
 			from("SERVING", component, "serving.status", "serving.provider", "serving.readiness.release"),
-			from("POOLS", length, "poolReleases"), from("CACHE CLAIMS", length, "serving.readiness.cacheClaims"),
+			from("POOLS", length, "poolReleases", "poolReleasesNote"), from("CACHE CLAIMS", length, "serving.readiness.cacheClaims"),
 			from("ZONES", plain, "zones"), from("REPOSITORY", plain, "commitTarget.repository"),
 		},
 		remarks: []string{
@@ -60,6 +61,7 @@ var views = map[string]view{
 			from("READY", of, "readyReplicas", "replicas"), from("ACCELERATOR", plain, "accelerator"),
 			from("INSTANCE TYPES", plain, "instanceTypes"), from("STEP", step, "steps"),
 		},
+		remarks: []string{"notes"},
 	},
 	"list_releases": {
 		list: "releases", row: []string{"name"},
@@ -174,11 +176,12 @@ func yesNo(values []any) string {
 	return "no"
 }
 
-// length is how many entries a list has; one that could not be read shows a question mark.
+// length is how many entries a list has; one that is absent, or that a note says could not be read, shows a question
+// mark.
 func length(values []any) string {
 	entries, is := values[0].([]any)
 	switch {
-	case !is:
+	case !is, len(values) > 1 && values[1] != nil:
 		return "?"
 	case len(entries) == 0:
 		return "-"
@@ -187,7 +190,15 @@ func length(values []any) string {
 }
 
 // of shows a number of another.
-func of(values []any) string { return cell(values[0]) + "/" + cell(values[1]) }
+func of(values []any) string { return known(values[0]) + "/" + known(values[1]) }
+
+// known is a cell of a value, a question mark where it is absent.
+func known(value any) string {
+	if value == nil {
+		return "?"
+	}
+	return cell(value)
+}
 
 // component shows a status with its provider, and what a release lacks.
 func component(values []any) string {
@@ -208,19 +219,27 @@ func component(values []any) string {
 	return text
 }
 
-// step shows the first step that is not done.
+// step shows the first step that is not done, else what the last one with a message says.
 func step(values []any) string {
 	steps, _ := values[0].([]any)
+	var last string
 	for _, step := range steps {
-		if state := cell(at(step, "state")); state != "done" {
-			text := cell(at(step, "name")) + " " + state
-			if message, is := at(step, "message").(string); is && message != "" {
-				text += ": " + printable(message)
-			}
+		state, message := at(step, "state"), plain([]any{at(step, "message")})
+		text := cell(at(step, "name"))
+		if state != "done" {
+			text += " " + cmp.Or(plain([]any{state}), "unknown")
+		}
+		if message != "" {
+			text += ": " + message
+		}
+		if state != "done" {
 			return text
 		}
+		if message != "" {
+			last = text
+		}
 	}
-	return ""
+	return last
 }
 
 // decodeAnswer reads an answer with the order of its fields; false: it is no object.
