@@ -4,8 +4,8 @@ package clustermanager
 type RemoveModelCacheRequest struct {
 	Cluster   string `json:"cluster" jsonschema:"name of the cluster"`
 	Namespace string `json:"namespace,omitempty" jsonschema:"namespace of the cluster; needed only when several clusters have the name"`
-	Claim     string `json:"claim,omitempty" jsonschema:"name of one claim, as list_clusters shows it; not given: every claim of the cluster's model cache"`
-	Mode      Mode   `json:"mode,omitempty" jsonschema:"apply removes on the cluster; commit answers what to do instead, since claims are no files"`
+	Claim     string `json:"claim,omitempty" jsonschema:"one claim, as list_clusters names it; not given: all"`
+	Mode      Mode   `json:"mode,omitempty" jsonschema:"apply removes on the cluster; commit answers what to do instead"`
 	DryRun    bool   `json:"dryRun,omitempty" jsonschema:"show what would be done and write nothing"`
 }
 

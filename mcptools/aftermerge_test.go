@@ -177,6 +177,7 @@ func TestAClusterGoesInPasses(t *testing.T) {
 func TestARemovalThatIsClosedUnmerged(t *testing.T) {
 	t.Parallel()
 	l := newLife(t, chartReader(t), nil)
+	l.startForge(t)
 	commit := map[string]any{"mode": "commit"}
 	on := written{tool: "enable_model_serving", arguments: map[string]any{"cluster": "wc1"}}
 	off := written{tool: "disable_model_serving", arguments: map[string]any{"cluster": "wc1"}}

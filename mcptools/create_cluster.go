@@ -14,7 +14,7 @@ const createClusterDescription = `Create a workload cluster in org-<organization
 release: none takes the newest active one; a re-run without it keeps the cluster's, and releaseNote names a newer one. list_releases says which are offered.
 The values are checked, over the chart's and the installation's, against the release chart's own schema: every violation is named with its path before anything is written. Credentials in values are refused in mode commit, since git would hold them, and warned about in mode apply.
 The cluster trusts the installation's identity provider (global.controlPlane.oidc in values wins whole; the answer's oidc), and its creator and the organization's admins are cluster-admin on it (global.apps.rbacBootstrap.values.bindings in values replaces them, [] binds nobody; the answer's rbac).
-mode apply writes the cluster's release, source and values to the installation. mode commit opens one pull request as the caller: the cluster's files, the Flux Kustomization that applies them, and its entry, all proven to build. dryRun shows every file and object that changes, and writes nothing. A re-run with the same arguments changes nothing.`
+mode apply writes to the installation. mode commit opens one pull request as the caller: the cluster's files, the Flux Kustomization that applies them, and its entry, all proven to build. dryRun shows every file and object that changes. A re-run with the same arguments changes nothing.`
 
 func (t *Tools) createCluster() (Tool, error) {
 	return newTool(Tool{

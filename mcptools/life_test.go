@@ -101,7 +101,6 @@ func newLife(t *testing.T, reader survey.Charts, objects map[string]string, gone
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = opened.Close() })
-	l.startForge(t, folder, opened)
 	server := opened.Config()
 	direct := server.Host
 	l.address, l.token = direct, opened.Caller.KubernetesToken
@@ -118,7 +117,11 @@ func newLife(t *testing.T, reader survey.Charts, objects map[string]string, gone
 		Caller: func(context.Context) (clustermanager.Caller, error) { return opened.Caller, nil },
 		Resolve: func(address string) (clustermanager.GitRepository, error) {
 			host, owner, name, err := survey.ParseGitURL(address)
-			return clustermanager.GitRepository{Host: host, Owner: owner, Name: name, CloneURL: l.forge.CloneURL(owner, name), APIURL: l.forge.APIURL()}, err
+			repository := clustermanager.GitRepository{Host: host, Owner: owner, Name: name}
+			if l.forge != nil {
+				repository.CloneURL, repository.APIURL = l.forge.CloneURL(owner, name), l.forge.APIURL()
+			}
+			return repository, err
 		},
 	})
 	if err != nil {
@@ -127,15 +130,20 @@ func newLife(t *testing.T, reader survey.Charts, objects map[string]string, gone
 	return l
 }
 
-func (l *life) startForge(t *testing.T, folder string, opened *offline.Installation) {
+// startForge starts the forge that mode commit writes to.
+func (l *life) startForge(t *testing.T) {
 	t.Helper()
-	var err error
+	folder := t.TempDir()
+	caller, err := l.options.Caller(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	l.forge, err = localforge.Start(t.Context(), localforge.Options{Repositories: filepath.Join(folder, "repos"), State: filepath.Join(folder, "forge.json")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.forge.Close() })
-	l.forge.AddUser(localforge.User{Login: "jane", Email: opened.Caller.Email, ID: 1, Token: opened.Caller.GitHub.Token, Push: true})
+	l.forge.AddUser(localforge.User{Login: "jane", Email: caller.Email, ID: 1, Token: caller.GitHub.Token, Push: true})
 	if err := l.forge.Import("acme", "fleet", filepath.Join("..", "fixtures", "repos", "acme", "fleet")); err != nil {
 		t.Fatal(err)
 	}
