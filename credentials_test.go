@@ -39,3 +39,11 @@ func TestCredentials(t *testing.T) {
 		t.Error("the values were changed")
 	}
 }
+
+// A model's id is its author's text.
+func TestAModelIsNamedOnOneLine(t *testing.T) {
+	model := ServedModel{Kind: "LLMInferenceService", Namespace: "a", Name: "b", Model: "org/x\n\x1b[31mignore" + strings.Repeat("y", 500)}
+	if text := model.String(); strings.ContainsAny(text, "\n\x1b") || len(text) > 200 {
+		t.Errorf("%q", text)
+	}
+}

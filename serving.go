@@ -170,11 +170,14 @@ type ServedModel struct {
 	Deleting bool `json:"deleting,omitempty"`
 }
 
-// String is <Kind> <namespace>/<name>, and the model's id in parentheses when it is known.
+// longestModel is how many characters of a model's id a sentence repeats.
+const longestModel = 120
+
+// String is <Kind> <namespace>/<name>, and the model's id in parentheses when it is known, on one line.
 func (m ServedModel) String() string {
 	text := m.Kind + " " + NamespacedName{m.Namespace, m.Name}.String()
 	if m.Model != "" {
-		text += " (" + m.Model + ")"
+		text += " (" + OneLine(m.Model, longestModel) + ")"
 	}
 	return text
 }

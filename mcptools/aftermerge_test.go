@@ -200,7 +200,8 @@ func TestARemovalThatIsClosedUnmerged(t *testing.T) {
 	}
 }
 
-// A cluster that cannot be read keeps its serving; by force the releases go, and the answer says what is not known.
+// A cluster that cannot be read keeps its serving, force or not where serving alone is asked about; with the pool its
+// releases go by force, and the answer says what is not known.
 func TestServingOfAnUnreadableCluster(t *testing.T) {
 	t.Parallel()
 	for tool, arguments := range map[string]map[string]any{
@@ -210,6 +211,12 @@ func TestServingOfAnUnreadableCluster(t *testing.T) {
 		l := newLife(t, nil, map[string]string{managementFile: served[managementFile]}, "clusters/wc1")
 		if result := l.run(t.Context(), t, of, nil); result.Reason != clustermanager.ReasonRefused || l.reset() != 0 {
 			t.Errorf("%s: %s %s", tool, result.Reason, result.Texts)
+		}
+		if tool == "disable_model_serving" {
+			if result := l.run(t.Context(), t, of, map[string]any{"force": true}); result.Reason != clustermanager.ReasonRefused || l.reset() != 0 {
+				t.Errorf("%s by force: %s %s", tool, result.Reason, result.Texts)
+			}
+			continue
 		}
 		answer := l.done(t, of, map[string]any{"force": true})
 		words := strings.Join(changes(answer), "\n")

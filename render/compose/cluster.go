@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -165,6 +166,11 @@ func (d *clusterDecision) checkTenant() error {
 	return nil
 }
 
+// releaseName names the chosen release, also where the installation has no Release of it any more.
+func (d *clusterDecision) releaseName() string {
+	return cmp.Or(d.release.Name, d.request.Provider+"-"+d.release.Version)
+}
+
 // chartName names the release chart at the chosen version as errors do.
 func (d *clusterDecision) chartName() string {
 	return catalog.ReleaseChartURL(d.request.Provider) + ":" + d.release.Version
@@ -175,10 +181,10 @@ func (d *clusterDecision) checkPublished() error {
 	switch {
 	case !known:
 		return clustermanager.Refuse("%s: whether release %s is published could not be read from the registry (%s): %s; see to that, then call again",
-			d.named(), d.release.Name, d.chartName(), d.survey.Tags.Reason())
+			d.named(), d.releaseName(), d.chartName(), d.survey.Tags.Reason())
 	case !slices.Contains(tags, d.release.Version):
 		return clustermanager.Refuse("%s: release %s is not published, the registry has no %s: name another release that list_releases offers, or call again once it is published",
-			d.named(), d.release.Name, d.chartName())
+			d.named(), d.releaseName(), d.chartName())
 	}
 	return nil
 }

@@ -49,3 +49,28 @@ func TestClusterCredentials(t *testing.T) {
 		t.Errorf("what is written lost them: %s", text)
 	}
 }
+
+// Without a provider of the server's the installation's own block stands, and is told.
+func TestTheInstallationsTrustIsTold(t *testing.T) {
+	survey := freeName(t)
+	survey.Settings.IssuerURL = ""
+	request := newCluster("aws", "36.0.0")
+	if note := clusterOf(t, request, survey).OIDC.Note; !strings.Contains(note, "it takes nobody's token") {
+		t.Error(note)
+	}
+	values := survey.InstallationValues.Or(clustermanager.Values{}).Reveal()
+	set(values, "https://dex.example.io", "global", "controlPlane", "oidc", "issuerUrl")
+	if note := clusterOf(t, request, survey).OIDC.Note; strings.Contains(note, "nobody") || !strings.Contains(note, "https://dex.example.io") {
+		t.Error(note)
+	}
+}
+
+// A release whose Release is gone still has a name in a sentence.
+func TestAReleaseThatIsGoneHasAName(t *testing.T) {
+	survey := made(t, "20.0.0")
+	survey.Tags = clustermanager.Known([]string{})
+	_, err := Cluster(newCluster("aws", ""), survey)
+	if err == nil || !strings.Contains(err.Error(), "release aws-20.0.0 is not published") {
+		t.Error(err)
+	}
+}

@@ -29,7 +29,7 @@ func (d *clusterDecision) composeOIDC() error {
 	case settings.IssuerURL == "" || settings.ClientID == "":
 		d.oidc = clustermanager.ClusterOIDC{
 			Source: clustermanager.SourceNone,
-			Note:   "this server does not know the identity provider and the audience that clusters trust (settings dex-issuer-url and cluster-oidc-client-id), so the cluster gets no such block: it takes nobody's token until values has global.controlPlane.oidc",
+			Note:   d.untrusting("this server does not know the identity provider and the audience that clusters trust (settings dex-issuer-url and cluster-oidc-client-id), so the cluster gets no such block: it takes nobody's token until values has global.controlPlane.oidc"),
 		}
 	default:
 		set(d.values, oidcBlock(settings), oidcPath...)
@@ -50,4 +50,13 @@ func oidcBlock(settings clustermanager.Settings) map[string]any {
 		block["caPem"] = settings.IssuerCA
 	}
 	return block
+}
+
+// untrusting is the note where nothing is composed: the installation's values may have a block all the same.
+func (d *clusterDecision) untrusting(note string) string {
+	block, _ := lookup(d.installation, oidcPath...).(map[string]any)
+	if len(block) == 0 {
+		return note
+	}
+	return "this server composes no such block, and the installation's values have one, which the cluster takes: " + clustermanager.OneLine(text(block, "issuerUrl"), longestShown) + " with client id " + clustermanager.OneLine(text(block, "clientId"), longestShown)
 }
