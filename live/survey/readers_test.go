@@ -1,6 +1,7 @@
 package survey_test
 
 import (
+	"encoding/base64"
 	"context"
 	"fmt"
 	"strings"
@@ -608,4 +609,16 @@ func TestOwnClusterIsTheInstallation(t *testing.T) {
 	if diff := cmp.Diff([]string{"GET /api/v1/nodes"}, over.requested()); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func TestKubeconfigsThatLeadNowhere(t *testing.T) {
+	secret := func(data string) files {
+		return snapshot(t).add("apiVersion: v1\nkind: Secret\nmetadata: {name: wc1-kubeconfig, namespace: org-acme}\ndata: " + data + "\n")
+	}
+	long := base64.StdEncoding.EncodeToString([]byte("{clusters: [{name: c, cluster: {server: \"https://" + strings.Repeat("a", 100_000) + "\", certificate-authority-data: eA==}}]}"))
+	const before = "Secret org-acme/wc1-kubeconfig: reading its kubeconfig: "
+	check(t, of(survey.Nodes, wc1Cluster), []reading[[]clustermanager.Node]{
+		{name: "no key", files: secret("{other: eA==}"), fault: before + "it has no key value"},
+		{name: "a long server", files: secret("{value: " + long + "}"), fault: before + "its cluster entry's server is longer than 2048 characters"},
+	})
 }

@@ -16,6 +16,8 @@ import (
 const (
 	// kubeconfigKey is the key in it.
 	kubeconfigKey = "value"
+	// maxServer is the longest address of an API server that is taken: a host name has 253 characters at most.
+	maxServer = 2048
 )
 
 // Workload makes the caller's clients of a workload cluster whose API server answers at the endpoint. They present the
@@ -61,7 +63,11 @@ func (r *Reader) endpoint(ctx context.Context, cluster clustermanager.Cluster) (
 		if err != nil {
 			return clustermanager.Endpoint{}, err
 		}
-		endpoint, err := endpointOf(textAt(secret.Object, "data", kubeconfigKey))
+		encoded := textAt(secret.Object, "data", kubeconfigKey)
+		if encoded == "" {
+			return clustermanager.Endpoint{}, fmt.Errorf("%s: reading its kubeconfig: it has no key %s", clustermanager.ReferenceTo(secret), kubeconfigKey)
+		}
+		endpoint, err := endpointOf(encoded)
 		if err != nil {
 			return clustermanager.Endpoint{}, fmt.Errorf("%s: reading its kubeconfig: %w", clustermanager.ReferenceTo(secret), err)
 		}
@@ -82,6 +88,8 @@ func endpointOf(encoded string) (clustermanager.Endpoint, error) {
 	switch {
 	case found == nil:
 		return clustermanager.Endpoint{}, errors.New("no cluster entry names a server")
+	case len(found.Server) > maxServer:
+		return clustermanager.Endpoint{}, fmt.Errorf("its cluster entry's server is longer than %d characters", maxServer)
 	case len(found.CertificateAuthorityData) == 0:
 		return clustermanager.Endpoint{}, errors.New("its cluster entry holds no certificate-authority-data")
 	}
