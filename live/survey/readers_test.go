@@ -1,8 +1,8 @@
 package survey_test
 
 import (
-	"encoding/base64"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"testing"
