@@ -32,9 +32,9 @@ const (
 type endToEnd struct {
 	bed, wc1 *testbed.Bed
 	// wc2 is another API server, for the clusters that come and go.
-	wc2 *testbed.Bed
-	forge         *localforge.Forge
-	manager       *script.ModelManager
+	wc2     *testbed.Bed
+	forge   *localforge.Forge
+	manager *script.ModelManager
 	// admin and there are administrators of the installation and of wc1.
 	admin, there *testbed.Client
 	// tokens are the people's on the forge.

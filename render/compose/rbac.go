@@ -131,15 +131,3 @@ func answerRBAC(source string, bound clustermanager.Admins) clustermanager.Clust
 	}
 	return answer
 }
-
-// texts are the strings of a list.
-func texts(value any) []string {
-	entries, _ := value.([]any)
-	var found []string
-	for _, entry := range entries {
-		if name, isText := entry.(string); isText && name != "" {
-			found = append(found, name)
-		}
-	}
-	return found
-}
