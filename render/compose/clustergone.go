@@ -119,8 +119,10 @@ func (r *clusterRemoval) tellLiveSteps() {
 	keeps := kustomization != nil && !kustomization.Removes() || r.release != nil && r.release.PruneDisabled
 	prunes := target.Prune && (kustomization == nil || !kustomization.PruneDisabled)
 	switch {
+	case r.release == nil && !prunes:
+		r.say("the cluster's release does not stand yet, or no more; the merge does not remove the cluster's Kustomization " + name + ", should Flux have applied it by then: after it call " + apply + ", which deletes that Kustomization and so the cluster, and once it is gone the same call once more, which removes what the uninstall left")
 	case r.release == nil:
-		r.say("the merge removes the cluster's Kustomization; then call " + apply + ", which removes what the uninstall left")
+		r.say("the cluster's release does not stand yet, or no more; the merge removes the cluster's Kustomization " + name + ", and with it what Flux has made of it; then call " + apply + ", which removes what the uninstall left")
 	case keeps && prunes:
 		r.say("the merge removes the cluster's Kustomization " + name + ", which leaves the cluster as it is (its prune and deletionPolicy, or an annotation of the release); then call " + apply + ", which removes the cluster, and once it is gone the same call once more, which removes what the uninstall left")
 	case prunes:
