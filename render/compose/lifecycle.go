@@ -113,7 +113,18 @@ func (l *lifecycle) steps() []clustermanager.LifecycleStep {
 	if l.release != nil && l.release.Prewarm {
 		steps = append(steps, l.prewarmStep())
 	}
+	for index := range steps {
+		steps[index].Since, steps[index].FinishedAt = told(steps[index].Since), told(steps[index].FinishedAt)
+	}
 	return steps
+}
+
+// told is a moment that is known; nil: the object does not say it.
+func told(moment *time.Time) *time.Time {
+	if moment == nil || moment.IsZero() {
+		return nil
+	}
+	return moment
 }
 
 func (l *lifecycle) releaseStep() clustermanager.LifecycleStep {

@@ -288,3 +288,19 @@ func TestNodeStates(t *testing.T) {
 		}
 	}
 }
+
+// An object that does not say when it was made has no time, not the first day of all.
+func TestAMomentThatIsNotSaidIsLeftOut(t *testing.T) {
+	pool := poolOf(0, func(facts *clustermanager.NodePoolFacts) {
+		release, _ := facts.Release.Get()
+		release.Created, release.Conditions = time.Time{}, nil
+		machines, _ := facts.MachinePool.Get()
+		machines.Created, machines.Conditions = time.Time{}, nil
+	})
+	survey := clustermanager.NodePoolsSurvey{Pools: []clustermanager.NodePoolFacts{pool}}
+	for _, step := range NodePools(survey).NodePools[0].Steps {
+		if step.Since != nil || step.FinishedAt != nil {
+			t.Errorf("%s: since %v, finished %v", step.Name, step.Since, step.FinishedAt)
+		}
+	}
+}
