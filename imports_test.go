@@ -105,7 +105,7 @@ var rooms = []room{
 	{folder: "internal/prices", ours: []string{"render/catalog"}},
 	{folder: "internal/settings", ours: []string{"."}},
 	{folder: "internal/snapshot", ours: []string{"."}, others: []string{clientGo, apimachinery}},
-	{folder: "internal/telemetry", ours: []string{"."}, others: []string{"go.opentelemetry.io/otel/..."}},
+	{folder: "internal/telemetry", ours: []string{"."}, others: []string{"go.opentelemetry.io/...", "github.com/prometheus/client_golang/..."}},
 	{folder: "internal/offline", ours: []string{".", "internal/settings"}, others: []string{clientGo, apimachinery}},
 	{folder: "internal/githubapi"},
 	{folder: "internal/localforge", ours: []string{"."}, others: []string{goGitHub, "github.com/yuin/goldmark/..."}},

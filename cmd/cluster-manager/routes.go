@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	clustermanager "github.com/clustermanager/cluster-manager"
+)
+
+// routes are the paths of the listener.
+func routes(opened *installation, options serveOptions) http.Handler {
+	mux := http.NewServeMux()
+	ok := func(writer http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(writer, "ok") }
+	mux.HandleFunc("GET /healthz", ok)
+	mux.HandleFunc("GET /readyz", ok)
+	mux.Handle(options.MCPPath, limited(opened.tools.Handler(options.MCPPath), options.MaxRequestBytes))
+	// A page in a browser on this machine must not call tools as its person.
+	return http.NewCrossOriginProtection().Handler(byLoopbackName(mux))
+}
+
+// byLoopbackName refuses requests that name another host than this machine: a page may have its own name point here, and
+// is then of the same origin as what it calls.
+func byLoopbackName(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		host, _, err := net.SplitHostPort(request.Host)
+		if err != nil {
+			host = strings.Trim(request.Host, "[]")
+		}
+		if !clustermanager.IsLoopback(host) {
+			http.Error(writer, "this server is asked by a loopback address or localhost alone", http.StatusForbidden)
+			return
+		}
+		handler.ServeHTTP(writer, request)
+	})
+}
+
+// limited refuses larger bodies, whether their length is announced or not.
+func limited(handler http.Handler, limit int64) http.Handler {
+	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(writer, request.Body, limit))
+		var larger *http.MaxBytesError
+		switch {
+		case errors.As(err, &larger):
+			http.Error(writer, fmt.Sprintf("the request's body is larger than the %d bytes that --max-request-bytes allows", limit), http.StatusRequestEntityTooLarge)
+			return
+		case err != nil:
+			http.Error(writer, "the request's body could not be read", http.StatusBadRequest)
+			return
+		}
+		request.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(writer, request)
+	})
+}
