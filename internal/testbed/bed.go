@@ -70,7 +70,7 @@ type Bed struct {
 func Start(t testing.TB, options Options) *Bed {
 	t.Helper()
 	bed, err := newBed(t.Context(), options)
-	if errors.Is(err, errNotBuilt) {
+	if errors.Is(err, ErrNotBuilt) {
 		t.Skip(err)
 	}
 	if err != nil {

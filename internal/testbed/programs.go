@@ -175,10 +175,10 @@ func built(ctx context.Context) (targets, folders map[string]string, err error) 
 		return nil, nil, err
 	}
 	if slices.ContainsFunc(all, place.missing) {
-		return nil, nil, errNotBuilt
+		return nil, nil, ErrNotBuilt
 	}
-	if folders, err = moduleFolders(ctx, "GOPROXY=off"); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", errNotBuilt, err)
+	if folders, err = moduleFolders(ctx, AllSets(), "GOPROXY=off"); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrNotBuilt, err)
 	}
 	targets = map[string]string{}
 	for _, one := range all {
@@ -188,5 +188,5 @@ func built(ctx context.Context) (targets, folders map[string]string, err error) 
 	return targets, folders, nil
 }
 
-// errNotBuilt says the way out.
-var errNotBuilt = errors.New("test bed: the programs are not built: run `make testbed` (minutes, once)")
+// ErrNotBuilt says the way out.
+var ErrNotBuilt = errors.New("test bed: the programs are not built: run `make testbed` (minutes, once)")

@@ -75,29 +75,48 @@ var definitionSources = []definitionSource{
 	{Organizations, "github.com/giantswarm/apiextensions/v3@v3.39.0", []string{"config/crd/security.giantswarm.io_organizations.yaml"}},
 }
 
-// definitionModules are the modules of all sets.
-func definitionModules() []string {
+// definitionModules are the modules of sets.
+func definitionModules(sets []Set) []string {
 	var names []string
 	for _, source := range definitionSources {
-		if source.module != "" && !slices.Contains(names, source.module) {
+		if source.module != "" && slices.Contains(sets, source.set) && !slices.Contains(names, source.module) {
 			names = append(names, source.module)
 		}
 	}
 	return names
 }
 
+// Definitions reads the custom resource definitions of sets without a bed: what an object is held against where no API
+// server is needed. [ErrNotBuilt] where they are not there.
+func Definitions(ctx context.Context, sets ...Set) ([]*unstructured.Unstructured, error) {
+	all, err := places()
+	if err != nil {
+		return nil, err
+	}
+	generated := all[slices.IndexFunc(all, func(one place) bool { return one.name == helmDefinitions })]
+	if generated.missing() {
+		return nil, ErrNotBuilt
+	}
+	folders, err := moduleFolders(ctx, sets, "GOPROXY=off")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotBuilt, err)
+	}
+	folders[""] = generated.target
+	return readSets(folders, sets)
+}
+
 func downloadDefinitions(ctx context.Context, say func(string, ...any)) error {
-	if _, err := moduleFolders(ctx, "GOPROXY=off"); err == nil {
+	if _, err := moduleFolders(ctx, AllSets(), "GOPROXY=off"); err == nil {
 		return nil
 	}
-	say("custom resource definitions: downloading %d modules", len(definitionModules()))
-	_, err := moduleFolders(ctx)
+	say("custom resource definitions: downloading %d modules", len(definitionModules(AllSets())))
+	_, err := moduleFolders(ctx, AllSets())
 	return err
 }
 
-// moduleFolders asks the go command where the modules are in its cache; with GOPROXY=off, those only that are there.
-func moduleFolders(ctx context.Context, environment ...string) (map[string]string, error) {
-	command := exec.CommandContext(ctx, "go", append([]string{"mod", "download", "-json"}, definitionModules()...)...)
+// moduleFolders asks the go command where the modules of sets are in its cache; with GOPROXY=off, those only that are there.
+func moduleFolders(ctx context.Context, sets []Set, environment ...string) (map[string]string, error) {
+	command := exec.CommandContext(ctx, "go", append([]string{"mod", "download", "-json"}, definitionModules(sets)...)...)
 	// In a folder of a module, go.sum would be written.
 	command.Dir = os.TempDir()
 	command.Env = append(append(os.Environ(), "GOWORK=off", "GO111MODULE=on"), environment...)

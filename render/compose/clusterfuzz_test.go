@@ -135,6 +135,7 @@ func TestRandomClustersAreComposed(t *testing.T) {
 
 func checkClusterPlan(t *testing.T, cluster NewCluster, account string) {
 	t.Helper()
+	checkObjects(t, cluster.Plan)
 	for _, step := range cluster.Plan.Steps {
 		if step.Object.GetLabels()[clustermanager.LabelManagedBy] != clustermanager.ManagedBy || len(step.SecretData) > 0 || step.Object.GetKind() == "Secret" {
 			t.Fatalf("%s: %v", step.Reference(), step.Object.GetLabels())

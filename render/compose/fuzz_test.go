@@ -197,6 +197,7 @@ func checkDecision(t *testing.T, seed uint64) (composed, refused int) {
 			continue
 		}
 		composed++
+		checkObjects(t, made.plan)
 		for _, step := range made.plan.Steps {
 			step.Object.DeepCopy() // wants JSON types throughout
 			if step.Verb == clustermanager.Ensure && step.Object.GetKind() == "HelmRelease" {
