@@ -3,6 +3,7 @@ package compose
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,7 +57,20 @@ func (d *decision) placeCache() error {
 	}
 	d.slice.warnMove()
 	d.dropUnknownZones()
+	d.warnStranded()
 	return nil
+}
+
+// warnStranded tells that the model cache is in a zone where the cluster has no node. Its claim pins the nodes all the
+// same: they come where the volume is, or nowhere.
+func (d *decision) warnStranded() {
+	network, known := d.survey.Network.Get()
+	if len(d.request.Zones) > 0 || len(d.zones) == 0 || !known || len(network.Zones) == 0 || slices.Contains(network.Zones, d.zones[0]) {
+		return
+	}
+	d.warn("the model cache (claim %s/%s) lives in %s, where the cluster has no node subnet, so no node of the pool can be launched: %s",
+		d.survey.Settings.ServingNamespace, d.slice.cache.claim, d.zones[0],
+		wayOut("name one of "+strings.Join(network.Zones, ", ")+" in zones, which has a claim of its own", "remove the claim with remove_model_cache, which loses what it holds"))
 }
 
 // cacheWasOn says whether there is a slice that runs with the cache.

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,5 +87,37 @@ func TestADocumentKeepsItsDiscovery(t *testing.T) {
 	made, err := RemoveNodePool(clustermanager.DeleteNodePoolRequest{Cluster: "wc1", Name: "gpu-l4", Mode: "apply"}, facts)
 	if text := listing(made.Plan); err != nil || !strings.Contains(text, `spec.kserve.discovery.namespace = "agent-platform"`) {
 		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// A claim in a zone without a node subnet pins the nodes to where none can come: told, with what to do.
+func TestTheCacheIsWhereNoNodeCanBe(t *testing.T) {
+	survey := servingOf(t, "wc1")
+	network := func(zones ...string) clustermanager.Reading[clustermanager.Network] {
+		return clustermanager.Known(clustermanager.Network{Region: "eu-central-1", Zones: zones})
+	}
+	const stranded = "the model cache (claim model-serving/hf-cache) lives in eu-central-1d, where the cluster has no node subnet, so no node of the pool can be launched: " +
+		"name one of eu-central-1a, eu-central-1b in zones, which has a claim of its own, or remove the claim with remove_model_cache, which loses what it holds"
+	request := serving("wc1", "gpu-l4")
+	request.Cache = new(true)
+	for name, test := range map[string]struct {
+		claim   clustermanager.CacheClaim
+		network clustermanager.Reading[clustermanager.Network]
+		zones   []string
+		pinned  string
+		want    bool
+	}{
+		"no subnet there":      {boundClaim("hf-cache", "eu-central-1d"), network("eu-central-1a", "eu-central-1b"), nil, "eu-central-1d", true},
+		"a subnet there":       {boundClaim("hf-cache", "eu-central-1b"), network("eu-central-1a", "eu-central-1b"), nil, "eu-central-1b", false},
+		"a zone named":         {boundClaim("hf-cache", "eu-central-1d"), network("eu-central-1a", "eu-central-1b"), []string{"eu-central-1a"}, "eu-central-1a", false},
+		"the claim is unbound": {pendingClaim("hf-cache"), network("eu-central-1a", "eu-central-1b"), nil, "", false},
+		"subnets unread":       {boundClaim("hf-cache", "eu-central-1d"), clustermanager.Unknown[clustermanager.Network]("forbidden"), nil, "eu-central-1d", false},
+		"no zone is named":     {boundClaim("hf-cache", "eu-central-1d"), network(), nil, "eu-central-1d", false},
+	} {
+		survey.Serving.CacheClaims, survey.Network, request.Zones = claims(test.claim), test.network, test.zones
+		made := composed(t, request, survey)
+		if got := slices.Contains(made.Plan.Warnings, stranded); got != test.want || strings.Join(made.Zones, ",") != test.pinned {
+			t.Errorf("%s: pinned to %v, warnings %q", name, made.Zones, made.Plan.Warnings)
+		}
 	}
 }
