@@ -146,8 +146,8 @@ func TestPlacesThatAreRefused(t *testing.T) {
 		want string
 	}{
 		"no organization":         {createdCluster(), fstest.MapFS{"mc/x.yaml": {}}, "acme/fleet has no directory mc/organizations/acme at branch main"},
-		"another Kustomization":   {createdCluster(), organization(clusters+"dev01.yaml", other), "dev01.yaml holds Kustomization default/clusters-dev01"},
-		"another's removal":       {removedCluster(), organization(clusters+"dev01.yaml", other), "dev01.yaml holds Kustomization default/clusters-dev01"},
+		"another Kustomization":   {createdCluster(), organization(clusters+"dev01.yaml", other), "dev01.yaml holds Kustomization default/clusters-dev01, which is not of this plan, so it is not overwritten: move that object to a file of another name"},
+		"another's removal":       {removedCluster(), organization(clusters+"dev01.yaml", other), "dev01.yaml holds Kustomization default/clusters-dev01, which cluster-manager did not write there, so it is not removed: if it is to go, remove it from the repository by hand"},
 		"another object":          {createdCluster(), organization(clusters+"dev01/dev01.yaml", other), "dev01/dev01.yaml holds"},
 		"files without a list":    {createdCluster(), organization(clusters+"dev01/mapi.yaml", other), "it is not known whether"},
 		"two lists":               {createdCluster(), organization(clusters+"kustomization.yaml", "", clusters+"Kustomization", ""), "stand in one directory"},

@@ -123,12 +123,16 @@ func (s *statement) refuseForeign(content []byte, file string) error {
 			continue
 		}
 		reference, isObject := referenceIn(&document)
+		foreign := err == nil && isObject && !slices.Contains(s.known, reference.Identity())
 		switch {
+		case (err != nil || !isObject) && s.removes():
+			return clustermanager.Refuse("%s holds something else than Kubernetes objects, so it is not removed: remove that file by hand", file)
 		case err != nil || !isObject:
 			return clustermanager.Refuse("%s holds something else than Kubernetes objects, so it is not overwritten: rename that file", file)
-		case !slices.Contains(s.known, reference.Identity()):
-			return clustermanager.Refuse("%s holds %s, which is not of this plan, so it is neither overwritten nor removed: move that object to a file of another name",
-				file, reference)
+		case foreign && s.removes():
+			return clustermanager.Refuse("%s holds %s, which cluster-manager did not write there, so it is not removed: if it is to go, remove it from the repository by hand", file, reference)
+		case foreign:
+			return clustermanager.Refuse("%s holds %s, which is not of this plan, so it is not overwritten: move that object to a file of another name", file, reference)
 		}
 	}
 }
