@@ -276,12 +276,21 @@ func TestNewClusterRefusals(t *testing.T) {
 		}}, "organization acme has no values of the installation (ConfigMap org-acme/cluster-app-installation-values)"},
 		"values unread":    {[]func(*setUp){func(s *setUp) { s.survey.InstallationValues = unknown[clustermanager.Values]() }}, "could not be read: forbidden"},
 		"releases unread":  {[]func(*setUp){func(s *setUp) { s.survey.Releases = unknown[[]clustermanager.Release]() }}, "the installation's releases could not be read: forbidden"},
-		"preview":          {[]func(*setUp){func(s *setUp) { s.request.Release = "37.0.0" }}, "release aws-37.0.0 is preview, and clusters are created of active ones: name one of 36.0.0, 35.1.1, 32.0.0"},
+		"preview":          {[]func(*setUp){func(s *setUp) { s.request.Release = "37.0.0" }}, "release aws-37.0.0 is preview, and clusters are created of active ones: name one of 36.0.0, 35.1.1, or none for the newest"},
 		"deprecated":       {[]func(*setUp){func(s *setUp) { s.request.Release = "v34.0.0" }}, "release aws-34.0.0 is deprecated"},
 		"no state":         {[]func(*setUp){func(s *setUp) { s.request.Release = "33.0.0" }}, "release aws-33.0.0 is without a state"},
 		"no cluster chart": {[]func(*setUp){func(s *setUp) { s.request.Release = "32.0.0" }}, "release aws-32.0.0 pins no cluster-aws"},
-		"unknown release":  {[]func(*setUp){func(s *setUp) { s.request.Release = "99.0.0" }}, "release aws-99.0.0 does not exist"},
-		"none active":      {[]func(*setUp){func(s *setUp) { s.survey.Releases = clustermanager.Known([]clustermanager.Release{}) }}, "no release of provider line aws is active"},
+		"newest not published": {[]func(*setUp){func(s *setUp) {
+			s.request.Release, s.survey.Tags = "99.0.0", clustermanager.Known([]string{"35.1.1"})
+		}}, "release aws-99.0.0 does not exist: name one of 35.1.1"},
+		"none published": {[]func(*setUp){func(s *setUp) {
+			s.request.Release, s.survey.Tags = "99.0.0", clustermanager.Known([]string{"1.0.0"})
+		}}, "release aws-99.0.0 does not exist: provider line aws has no release that list_releases offers"},
+		"unknown release, registry unread": {[]func(*setUp){func(s *setUp) {
+			s.request.Release, s.survey.Tags = "99.0.0", unknown[[]string]()
+		}}, "release aws-99.0.0 does not exist: name one of 36.0.0, 35.1.1, or none for the newest"},
+		"unknown release": {[]func(*setUp){func(s *setUp) { s.request.Release = "99.0.0" }}, "release aws-99.0.0 does not exist"},
+		"none active":     {[]func(*setUp){func(s *setUp) { s.survey.Releases = clustermanager.Known([]clustermanager.Release{}) }}, "no release of provider line aws is active"},
 		"newest unpublished": {[]func(*setUp){func(s *setUp) { s.request.Provider, s.survey.Tags = "azure", clustermanager.Known([]string{"35.0.0"}) }},
 			"release azure-36.0.0 is not published, the registry has no oci://gsoci.azurecr.io/charts/giantswarm/release-azure:36.0.0"},
 		"registry unread":      {[]func(*setUp){func(s *setUp) { s.survey.Tags = unknown[[]string]() }}, "whether release aws-36.0.0 is published could not be read from the registry (oci://gsoci.azurecr.io/charts/giantswarm/release-aws:36.0.0): forbidden"},
@@ -289,24 +298,27 @@ func TestNewClusterRefusals(t *testing.T) {
 		"chart without schema": {[]func(*setUp){chart(func(c *clustermanager.ReleaseChart) { c.Schema = nil })}, "has no values.schema.json"},
 		"a schema elsewhere":   {[]func(*setUp){chart(func(c *clustermanager.ReleaseChart) { c.Schema = []byte(`{"$ref": "https://example.com/schema.json"}`) })}, "it refers to https://example.com/schema.json, and nothing outside the chart is fetched"},
 		"a schema in a file":   {[]func(*setUp){chart(func(c *clustermanager.ReleaseChart) { c.Schema = []byte(`{"$ref": "file:///etc/passwd"}`) })}, "it refers to file:///etc/passwd, and nothing outside the chart is fetched"},
-		"no schema at all":     {[]func(*setUp){chart(func(c *clustermanager.ReleaseChart) { c.Schema = []byte(`{"type": 7}`) })}, "cannot be used: it is no JSON schema"},
-		"tenant not bound":     {[]func(*setUp){apply, func(s *setUp) { s.survey.TenantBound = clustermanager.Known(false) }}, "ServiceAccount automation is not bound in the organization's namespace yet (RoleBinding org-acme/write-all-customer-sa)"},
-		"tenant unread":        {[]func(*setUp){apply, func(s *setUp) { s.survey.TenantBound = unknown[bool]() }}, "whether ServiceAccount automation may install there could not be read"},
-		"urgent":               {[]func(*setUp){given(object{"global": object{"metadata": object{"servicePriority": "urgent"}}})}, `/global/metadata/servicePriority: must be one of "highest", "medium", "lowest"`},
-		"other organization":   {[]func(*setUp){given(object{"global": object{"metadata": object{"organization": "other"}}})}, `values has global.metadata.organization: "other", and the argument organization is "acme"`},
-		"other release":        {[]func(*setUp){given(object{"global": object{"release": object{"version": 36}}})}, `values has global.release.version: 36, and the argument release is "36.0.0"`},
-		"other identity":       {[]func(*setUp){given(object{"global": object{"providerSpecific": object{"awsClusterRoleIdentityName": "x"}}})}, "the argument identity"},
-		"no mapping":           {[]func(*setUp){given(object{"global": object{"metadata": "x"}})}, "global.metadata is no mapping"},
-		"control plane":        {[]func(*setUp){given(object{"global": object{"controlPlane": 7}})}, "global.controlPlane is no mapping"},
-		"apps":                 {[]func(*setUp){given(object{"global": object{"apps": []any{}}})}, "global.apps is no mapping"},
-		"too large":            {[]func(*setUp){given(object{"global": object{"nodePools": object{"x": strings.Repeat("x", 1<<20)}}})}, "and a ConfigMap holds 1048576"},
-		"admins unread":        {[]func(*setUp){func(s *setUp) { s.survey.Admins = unknown[clustermanager.Admins]() }}, "ask for the right to list them, or say in values who is bound: global.apps.rbacBootstrap.values.bindings, [] binds nobody"},
-		"bindings unread":      {[]func(*setUp){chart(func(c *clustermanager.ReleaseChart) { c.RBACBootstrap = new("{{ if }}: [") })}, "say in values who is bound"},
-		"live unread":          {[]func(*setUp){func(s *setUp) { s.survey.Live = nil }}, "OCIRepository org-acme/dev01: whether it exists and whose it is could not be read"},
-		"foreign":              {[]func(*setUp){live(map[string]string{clustermanager.LabelManagedBy: "Helm"}, nil)}, "OCIRepository org-acme/dev01: it exists and create_cluster did not make it (it is managed by Helm)"},
-		"another chart":        {[]func(*setUp){live(clusterLabels(clustermanager.Cluster{Name: "dev01", Organization: "acme"}, "release-eks"), nil)}, `belongs to another release of ours (app.kubernetes.io/name="release-eks")`},
-		"in git, mode apply":   {[]func(*setUp){apply, live(ours, &clustermanager.NamespacedName{Namespace: "default", Name: "mc1-clusters-dev01"})}, "applies it from git: use mode commit"},
-		"in git, elsewhere":    {[]func(*setUp){live(ours, elsewhere)}, "Kustomization default/clusters-dev01 applies it, and this cluster's files belong to another one"},
+		"a schema in a circle": {[]func(*setUp){chart(func(c *clustermanager.ReleaseChart) {
+			c.Schema = []byte(`{"properties": {"global": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"anyOf": [{"$ref": "#/$defs/a"}]}}}`)
+		})}, "release-aws:36.0.0 cannot be used: its reference #/$defs/a leads back to itself, which no value can match; name another release"},
+		"no schema at all":   {[]func(*setUp){chart(func(c *clustermanager.ReleaseChart) { c.Schema = []byte(`{"type": 7}`) })}, "cannot be used: it is no JSON schema"},
+		"tenant not bound":   {[]func(*setUp){apply, func(s *setUp) { s.survey.TenantBound = clustermanager.Known(false) }}, "ServiceAccount automation is not bound in the organization's namespace yet (RoleBinding org-acme/write-all-customer-sa)"},
+		"tenant unread":      {[]func(*setUp){apply, func(s *setUp) { s.survey.TenantBound = unknown[bool]() }}, "whether ServiceAccount automation may install there could not be read"},
+		"urgent":             {[]func(*setUp){given(object{"global": object{"metadata": object{"servicePriority": "urgent"}}})}, `/global/metadata/servicePriority: must be one of "highest", "medium", "lowest"`},
+		"other organization": {[]func(*setUp){given(object{"global": object{"metadata": object{"organization": "other"}}})}, `values has global.metadata.organization: "other", and the argument organization is "acme"`},
+		"other release":      {[]func(*setUp){given(object{"global": object{"release": object{"version": 36}}})}, `values has global.release.version: 36, and the argument release is "36.0.0"`},
+		"other identity":     {[]func(*setUp){given(object{"global": object{"providerSpecific": object{"awsClusterRoleIdentityName": "x"}}})}, "the argument identity"},
+		"no mapping":         {[]func(*setUp){given(object{"global": object{"metadata": "x"}})}, "global.metadata is no mapping"},
+		"control plane":      {[]func(*setUp){given(object{"global": object{"controlPlane": 7}})}, "global.controlPlane is no mapping"},
+		"apps":               {[]func(*setUp){given(object{"global": object{"apps": []any{}}})}, "global.apps is no mapping"},
+		"too large":          {[]func(*setUp){given(object{"global": object{"nodePools": object{"x": strings.Repeat("x", 1<<20)}}})}, "and a ConfigMap holds 1048576"},
+		"admins unread":      {[]func(*setUp){func(s *setUp) { s.survey.Admins = unknown[clustermanager.Admins]() }}, "ask for the right to list them, or say in values who is bound: global.apps.rbacBootstrap.values.bindings, [] binds nobody"},
+		"bindings unread":    {[]func(*setUp){chart(func(c *clustermanager.ReleaseChart) { c.RBACBootstrap = new("{{ if }}: [") })}, "say in values who is bound"},
+		"live unread":        {[]func(*setUp){func(s *setUp) { s.survey.Live = nil }}, "OCIRepository org-acme/dev01: whether it exists and whose it is could not be read"},
+		"foreign":            {[]func(*setUp){live(map[string]string{clustermanager.LabelManagedBy: "Helm"}, nil)}, "OCIRepository org-acme/dev01: it exists and create_cluster did not make it (it is managed by Helm)"},
+		"another chart":      {[]func(*setUp){live(clusterLabels(clustermanager.Cluster{Name: "dev01", Organization: "acme"}, "release-eks"), nil)}, `belongs to another release of ours (app.kubernetes.io/name="release-eks")`},
+		"in git, mode apply": {[]func(*setUp){apply, live(ours, &clustermanager.NamespacedName{Namespace: "default", Name: "mc1-clusters-dev01"})}, "applies it from git: use mode commit"},
+		"in git, elsewhere":  {[]func(*setUp){live(ours, elsewhere)}, "Kustomization default/clusters-dev01 applies it, and this cluster's files belong to another one"},
 		"its Kustomization": {[]func(*setUp){func(s *setUp) {
 			target, _ := s.survey.Target.Get()
 			s.survey.Live[clustermanager.LiveKey(target.Brought())] = clustermanager.Known(&clustermanager.LiveObject{Reference: target.Brought()})
@@ -387,6 +399,7 @@ func TestReleaseOfAReRun(t *testing.T) {
 		"keeps":              {"", "35.1.1", "35.1.1", "36.0.0 is newer"},
 		"keeps a deprecated": {"", "34.0.0", "34.0.0", "36.0.0 is newer"},
 		"keeps the newest":   {"", "36.0.0", "36.0.0", ""},
+		"names an older one": {"35.1.1", "36.0.0", "35.1.1", "release 35.1.1 is named; 36.0.0 is newer and active: name that"},
 		"names its own":      {"34.0.0", "34.0.0", "34.0.0", "36.0.0 is newer"},
 		"upgrades":           {"36.0.0", "35.1.1", "36.0.0", ""},
 	} {
@@ -396,6 +409,16 @@ func TestReleaseOfAReRun(t *testing.T) {
 				t.Errorf("%+v %q", cluster.Release, cluster.ReleaseNote)
 			}
 		})
+	}
+	fresh := freeName(t)
+	for release, want := range map[string]string{"": "", "36.0.0": "", "35.1.1": "release 35.1.1 is named; 36.0.0 is newer and active: name that, or none on a new cluster, to take it"} {
+		if got := clusterOf(t, newCluster("aws", release), fresh).ReleaseNote; got != want {
+			t.Errorf("release %q of a new cluster: note %q", release, got)
+		}
+	}
+	fresh.Tags = clustermanager.Known([]string{"35.1.1"})
+	if got := clusterOf(t, newCluster("aws", "35.1.1"), fresh).ReleaseNote; got != "" {
+		t.Errorf("the newest is not published: note %q", got)
 	}
 	if _, err := Cluster(newCluster("aws", "34.0.0"), made(t, "35.1.1")); err == nil || !strings.Contains(err.Error(), "deprecated") {
 		t.Errorf("a named release is judged: %v", err)

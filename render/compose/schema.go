@@ -37,6 +37,10 @@ func (d *clusterDecision) checkSchema() error {
 	}
 	var violated *jsonschema.ValidationError
 	if err := schema.Validate(instance); errors.As(err, &violated) {
+		if at := endless(violated); at != "" {
+			return clustermanager.Refuse("%s: the values.schema.json of release chart %s cannot be used: its reference %s leads back to itself, which no value can match; name another release",
+				d.named(), d.chartName(), clustermanager.OneLine(at, longestShown))
+		}
 		return clustermanager.Refuse("%s: the values do not match the values.schema.json of release chart %s: %s; correct them and call again",
 			d.named(), d.chartName(), strings.Join(violations(violated), "; "))
 	}
@@ -69,6 +73,19 @@ func compileSchema(text []byte) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("it is no JSON schema: %s", clustermanager.OneLine(err.Error(), 4*longestShown))
 	}
 	return schema, nil
+}
+
+// endless is the reference of the schema that leads to itself without a step into the value; "": there is none.
+func endless(failed *jsonschema.ValidationError) string {
+	if cycle, isCycle := failed.ErrorKind.(*kind.RefCycle); isCycle {
+		return strings.TrimPrefix(cycle.URL, schemaAddress)
+	}
+	for _, cause := range failed.Causes {
+		if at := endless(cause); at != "" {
+			return at
+		}
+	}
+	return ""
 }
 
 // violations are the leaves of a failed validation, "/<path>: <what the schema wants>", sorted, each once.
