@@ -100,6 +100,7 @@ var rooms = []room{
 	{folder: "internal/bench"},
 	{folder: "internal/dns", others: []string{"golang.org/x/net/dns/dnsmessage"}},
 	{folder: "internal/identity", ours: []string{"."}, others: []string{"github.com/coreos/go-oidc/v3/..."}},
+	{folder: "internal/limits", others: []string{"golang.org/x/time/rate"}},
 	{folder: "internal/charts", ours: []string{"."}, others: []string{"github.com/google/go-containerregistry/..."}},
 	{folder: "internal/registry", others: []string{"github.com/google/go-containerregistry/..."}},
 	{folder: "internal/prices", ours: []string{"render/catalog"}},

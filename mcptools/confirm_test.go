@@ -161,7 +161,7 @@ func TestAnOlderClientIsAskedOnItsConnection(t *testing.T) {
 			toServer, fromClient := io.Pipe()
 			toClient, fromServer := io.Pipe()
 			ended := make(chan error, 1)
-			go func() { ended <- l.ServeStdio(ctx, toServer, fromServer) }()
+			go func() { ended <- l.ServeStdio(ctx, toServer, fromServer, time.Second) }()
 			t.Cleanup(func() {
 				stop()
 				_ = fromClient.Close()

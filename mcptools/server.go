@@ -16,6 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/internal/limits"
 	"github.com/clustermanager/cluster-manager/live/session"
 	"github.com/clustermanager/cluster-manager/live/survey"
 )
@@ -48,7 +49,9 @@ type Options struct {
 	Picked   []string
 	// Notes are what get_info says of this server beside what the build leaves out.
 	Notes []string
-	Log   *slog.Logger
+	// Limits bound what one caller may ask; nil: nothing does.
+	Limits *limits.Table
+	Log    *slog.Logger
 }
 
 // Tools is the set of tools over one installation.
@@ -122,15 +125,21 @@ func (t *Tools) ordered(_ context.Context, listed []mcp.Tool) []mcp.Tool {
 	return listed
 }
 
-// Handler returns the MCP endpoint over streamable HTTP, without session state.
+// Handler returns the MCP endpoint over streamable HTTP, without session state. It opens no stream to listen on: nothing is
+// told outside a request, and without sessions a stream would take what is meant for others.
 func (t *Tools) Handler(path string) http.Handler {
-	return server.NewStreamableHTTPServer(t.Server(), server.WithStateLess(true), server.WithEndpointPath(path))
+	return transported(server.NewStreamableHTTPServer(t.Server(),
+		server.WithStateLess(true), server.WithEndpointPath(path), server.WithDisableStreaming(true), server.WithStreamableHTTPLogger(t.options.Log)))
 }
 
-// ServeStdio answers the one MCP client at the other end of the streams until they or the context end.
-func (t *Tools) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	err := server.NewStdioServer(t.Server()).Listen(ctx, in, out)
-	if errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) {
+// ServeStdio answers the one MCP client at the other end of the streams until they or the context end. Calls that have
+// started are answered first, within the time that a stop may take.
+func (t *Tools) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, stop time.Duration) error {
+	open := newStdio(in, out)
+	defer open.close()
+	go open.feed(ctx, stop)
+	err := server.NewStdioServer(t.Server()).Listen(context.WithoutCancel(ctx), open, open)
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err
@@ -157,6 +166,11 @@ func (t *Tools) handler(mcpServer *server.MCPServer, tool Tool) server.ToolHandl
 			}
 			raw = encoded
 		}
+		done, err := t.admit(ctx, tool)
+		if err != nil {
+			return toolResult(t.logged(ctx, tool, time.Now(), resultOf(nil, err))), nil
+		}
+		defer done()
 		if canBeAsked(ctx) {
 			switch asked, result := t.ask(ctx, tool, raw, replyOf(request)); {
 			case result != nil:
@@ -200,7 +214,10 @@ func replyOf(request mcp.CallToolRequest) *reply {
 func (t *Tools) call(ctx context.Context, tool Tool, raw json.RawMessage, report func(string)) Result {
 	start := time.Now()
 	answer, err := t.answer(ctx, tool, raw, start, report)
-	result := resultOf(answer, err)
+	return t.logged(ctx, tool, start, resultOf(answer, err))
+}
+
+func (t *Tools) logged(ctx context.Context, tool Tool, start time.Time, result Result) Result {
 	if t.options.Log != nil {
 		t.options.Log.InfoContext(ctx, "tool call", "tool", tool.Name, "reason", string(result.Reason), "duration", time.Since(start))
 	}
@@ -243,7 +260,8 @@ func progress(ctx context.Context, mcpServer *server.MCPServer, request mcp.Call
 	}
 	done := 0
 	return func(step string) {
-		done++
+		// A call leaves steps out, by mode and by what there is to do; the number never goes back.
+		done = max(done+1, slices.Index(steps, step)+1)
 		// A client that cannot be reached loses its progress and nothing else.
 		_ = mcpServer.SendNotificationToClient(ctx, string(mcp.MethodNotificationProgress), map[string]any{
 			"progressToken": request.Params.Meta.ProgressToken, "progress": done, "total": len(steps), "message": step,

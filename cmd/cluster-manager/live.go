@@ -12,6 +12,7 @@ import (
 	"github.com/clustermanager/cluster-manager/gitops/proof"
 	"github.com/clustermanager/cluster-manager/internal/charts"
 	"github.com/clustermanager/cluster-manager/internal/dns"
+	"github.com/clustermanager/cluster-manager/internal/limits"
 	"github.com/clustermanager/cluster-manager/internal/settings"
 	"github.com/clustermanager/cluster-manager/live/session"
 	"github.com/clustermanager/cluster-manager/live/survey"
@@ -44,6 +45,8 @@ type liveOptions struct {
 	transport http.RoundTripper
 	// registry is the address that is asked in place of a chart's registry; nil: each itself.
 	registry func(host string) string
+	// limits bound what one caller may ask; nil: nothing does.
+	limits *limits.Table
 }
 
 // githubToken is a token for one host of the setting git-hosts.
@@ -88,7 +91,7 @@ func openLive(options liveOptions) (*installation, error) {
 		Resolve: options.github.resolve(options.Settings), Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return options.github.caller(), nil },
 		CommitOffered: !options.github.IsZero(), NoCommit: noGitHubNote, ReadOnly: options.ReadOnly, Picked: options.Tools,
-		Notes: []string{fmt.Sprintf(ownIdentityNote, opened.sessions.Host()), options.github.note()},
+		Notes: []string{fmt.Sprintf(ownIdentityNote, opened.sessions.Host()), options.github.note()}, Limits: options.limits,
 	})
 	return opened, err
 }

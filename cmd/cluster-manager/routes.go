@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
+	"time"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
@@ -18,7 +20,9 @@ func routes(opened *installation, options serveOptions) http.Handler {
 	ok := func(writer http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(writer, "ok") }
 	mux.HandleFunc("GET /healthz", ok)
 	mux.HandleFunc("GET /readyz", ok)
-	mux.Handle(options.MCPPath, limited(opened.tools.Handler(options.MCPPath), options.MaxRequestBytes))
+	if !options.WithoutMCP {
+		mux.Handle(options.MCPPath, limited(opened.tools.Handler(options.MCPPath), options.MaxRequestBytes, bodyTimeout))
+	}
 	// A page in a browser on this machine must not call tools as its person.
 	return http.NewCrossOriginProtection().Handler(byLoopbackName(mux))
 }
@@ -39,19 +43,29 @@ func byLoopbackName(handler http.Handler) http.Handler {
 	})
 }
 
-// limited refuses larger bodies, whether their length is announced or not.
-func limited(handler http.Handler, limit int64) http.Handler {
+// bodyTimeout is what a client has to send a body in, once its header is there.
+const bodyTimeout = 30 * time.Second
+
+// limited refuses larger bodies, whether their length is announced or not, and those that do not come in time.
+func limited(handler http.Handler, limit int64, within time.Duration) http.Handler {
 	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
+		connection := http.NewResponseController(writer)
+		// Where a connection knows no deadline, the size alone is limited.
+		_ = connection.SetReadDeadline(time.Now().Add(within))
 		body, err := io.ReadAll(http.MaxBytesReader(writer, request.Body, limit))
 		var larger *http.MaxBytesError
 		switch {
 		case errors.As(err, &larger):
 			http.Error(writer, fmt.Sprintf("the request's body is larger than the %d bytes that --max-request-bytes allows", limit), http.StatusRequestEntityTooLarge)
 			return
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			http.Error(writer, fmt.Sprintf("the request's body did not come within %s", within), http.StatusRequestTimeout)
+			return
 		case err != nil:
 			http.Error(writer, "the request's body could not be read", http.StatusBadRequest)
 			return
 		}
+		_ = connection.SetReadDeadline(time.Time{})
 		request.Body = io.NopCloser(bytes.NewReader(body))
 		handler.ServeHTTP(writer, request)
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/internal/limits"
 	"github.com/clustermanager/cluster-manager/internal/settings"
 )
 
@@ -73,14 +74,15 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: level}))
-	opened, err := options.open(ctx, log)
+	// What is opened outlives the signal to stop, until started calls are answered.
+	opened, err := options.open(context.WithoutCancel(ctx), log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	if options.Stdio {
 		log.Info("serving on standard input and output", opened.described()...)
-		return opened.tools.ServeStdio(ctx, options.in, options.out)
+		return opened.tools.ServeStdio(ctx, options.in, options.out, stopTimeout)
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", options.Listen)
 	if err != nil {
@@ -96,10 +98,11 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 
 // open opens the installation that the settings name.
 func (o serveOptions) open(ctx context.Context, log *slog.Logger) (*installation, error) {
+	bounds := limits.New(o.CallerRate, o.CallerConcurrency, time.Now)
 	if o.Snapshot == "" {
-		return openLive(liveOptions{Resolved: o.Resolved, github: takeGitHubToken(), now: time.Now, log: log})
+		return openLive(liveOptions{Resolved: o.Resolved, github: takeGitHubToken(), now: time.Now, log: log, limits: bounds})
 	}
-	return openSnapshot(ctx, snapshotOptions{directory: o.Snapshot, keep: o.keep, above: o.above, now: time.Now, log: log, forge: o.forge})
+	return openSnapshot(ctx, snapshotOptions{directory: o.Snapshot, keep: o.keep, above: o.above, now: time.Now, log: log, forge: o.forge, limits: bounds})
 }
 
 // described says for the log what calls run on, and as whom.
@@ -119,28 +122,18 @@ func (o serveOptions) check() error {
 	if o.keep != "" && o.Snapshot == "" {
 		faults = append(faults, errors.New(keepNeedsSnapshot))
 	}
+	if o.Stdio && o.WithoutMCP {
+		faults = append(faults, errors.New("setting mcp-enabled: without MCP there is nothing to serve on standard input and output: leave out --stdio"))
+	}
 	return errors.Join(faults...)
 }
 
 // keepNeedsSnapshot says what --keep is for.
 const keepNeedsSnapshot = "flag --keep: it keeps what happens on a folder, so it goes with --snapshot"
 
-// endStreams ends GET requests, which a client leaves open to listen, once the server stops.
-func endStreams(stop context.Context, handler http.Handler) http.Handler {
-	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
-		if request.Method == http.MethodGet {
-			ctx, cancel := context.WithCancel(request.Context())
-			defer context.AfterFunc(stop, cancel)()
-			defer cancel()
-			request = request.WithContext(ctx)
-		}
-		handler.ServeHTTP(writer, request)
-	})
-}
-
 func listenUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	// Listening streams end with the server; started calls are waited for.
-	server := &http.Server{Handler: endStreams(ctx, handler), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
+	// Requests run on a context of their own, and started ones are waited for.
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {

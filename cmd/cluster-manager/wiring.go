@@ -14,6 +14,7 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/gitops/proof"
 	"github.com/clustermanager/cluster-manager/internal/charts"
+	"github.com/clustermanager/cluster-manager/internal/limits"
 	"github.com/clustermanager/cluster-manager/internal/localforge"
 	"github.com/clustermanager/cluster-manager/internal/offline"
 	"github.com/clustermanager/cluster-manager/internal/registry"
@@ -79,6 +80,8 @@ type snapshotOptions struct {
 	forge *outsideForge
 	// through gives the address that the installation's API server is reached at, such as a proxy's; nil: its own.
 	through func(address string) string
+	// limits bound what one caller may ask; nil: nothing does.
+	limits *limits.Table
 }
 
 // openSnapshot brings up an installation from a folder: its API server, its repositories on a forge, and the tools.
@@ -112,7 +115,7 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 		Charts: opened.charts(), Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return opened.offline.Caller, nil },
 		CommitOffered: opened.offline.Caller.GitHub != nil, NoCommit: noLoginNote, ReadOnly: opened.offline.ReadOnly, Picked: opened.offline.ToolNames,
-		Notes: []string{snapshotNote},
+		Notes: []string{snapshotNote}, Limits: options.limits,
 	})
 	return opened, err
 }

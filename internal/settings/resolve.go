@@ -96,8 +96,13 @@ type Server struct {
 	Listen          string
 	MCPPath         string
 	MaxRequestBytes int64
-	Stdio           bool
-	Verbose         bool
+	// WithoutMCP leaves the MCP endpoint out.
+	WithoutMCP bool
+	// CallerRate and CallerConcurrency are the tool calls a second, and at once, of one caller; 0: no limit.
+	CallerRate        int
+	CallerConcurrency int
+	Stdio             bool
+	Verbose           bool
 }
 
 // Resolve gives each setting the value of the first source that has one, else its default. The error names every fault

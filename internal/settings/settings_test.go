@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 	got, err := Resolve()
 	want := Resolved{
 		Settings: clustermanager.DefaultSettings(), Given: map[string]string{},
-		Server: Server{Listen: "127.0.0.1:8080", MCPPath: "/mcp", MaxRequestBytes: 1048576},
+		Server: Server{Listen: "127.0.0.1:8080", MCPPath: "/mcp", MaxRequestBytes: 1048576, CallerRate: 10, CallerConcurrency: 8},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
@@ -68,8 +68,10 @@ mcp-path: /tools/mcp
 max-request-bytes: 10
 stdio: true
 verbose: true
+caller-rate: 3
+caller-concurrency: 0
 enable-oauth:
-mcp-enabled: true
+mcp-enabled: false
 `)
 	got, err := Resolve(File(file))
 	if err != nil {
@@ -88,6 +90,7 @@ mcp-enabled: true
 		Server: Server{
 			Snapshot: "folder", Kubeconfig: "kube.yaml", KubeContext: "lab", InCluster: true, ReadOnly: true, Tools: []string{"get_info", "list_clusters"},
 			Listen: "[::1]:9090", MCPPath: "/tools/mcp", MaxRequestBytes: 10, Stdio: true, Verbose: true,
+			WithoutMCP: true, CallerRate: 3,
 		},
 	}
 	got.Given = nil
@@ -129,7 +132,7 @@ func TestEveryFaultOfEverySource(t *testing.T) {
 	file := write(t, "config.yaml", "instalation: x\ncommit-budget: 9\nlisten: {a: b}\ngit-hosts: ghe\ndex-ca-file: none.pem\nconfig: x\ndatabase: x\n")
 	_, err := Resolve(
 		Flags(map[string]string{"commit-budget": "1s", "listen": "8080", "mcp-path": "mcp{", "max-request-bytes": "0", "enable-oauth": "true", "dex-ca-file": "/dev/null"}),
-		environment(map[string]string{"CLUSTER_MANAGER_READ_ONLY": "perhaps", "OAUTH_TRUSTED_AUDIENCES": "a,b", "CLUSTER_MANAGER_CALLER_RATE": "10"}),
+		environment(map[string]string{"CLUSTER_MANAGER_READ_ONLY": "perhaps", "OAUTH_TRUSTED_AUDIENCES": "a,b", "CLUSTER_MANAGER_CALLER_RATE": "-1"}),
 		File(file), File(file+".none"))
 	if err == nil {
 		t.Fatal("resolved")
@@ -140,7 +143,7 @@ func TestEveryFaultOfEverySource(t *testing.T) {
 		file + ": config: no such setting", file + ": database: comes with a later build: leave it out", file + ".none: the file does not exist",
 		`flag --listen: "8080" is no address and port`, `flag --mcp-path: "mcp{" is no path such as /mcp`, "flag --max-request-bytes: 0 is below 1",
 		"flag --enable-oauth: comes with a later build", `environment variable CLUSTER_MANAGER_READ_ONLY: "perhaps" is neither true nor false`,
-		"environment variable OAUTH_TRUSTED_AUDIENCES: comes with a later build", "environment variable CLUSTER_MANAGER_CALLER_RATE: comes with a later build",
+		"environment variable OAUTH_TRUSTED_AUDIENCES: comes with a later build", "environment variable CLUSTER_MANAGER_CALLER_RATE: -1 is below 0",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in %v", want, err)
@@ -162,9 +165,6 @@ func TestWhatIsNotBuilt(t *testing.T) {
 		}
 		count++
 		value := values[setting.Form]
-		if setting.Name == "mcp-enabled" {
-			value = "false"
-		}
 		if _, err := Resolve(Flags(map[string]string{setting.Name: value})); err == nil || err.Error() != "flag --"+setting.Name+": comes with a later build: leave it out" {
 			t.Errorf("%s: %v", setting.Name, err)
 		}

@@ -35,7 +35,7 @@ const (
 )
 
 // table is filled at start, because the rows name the functions that read it.
-var table = slices.Concat(decisions(clustermanager.DefaultSettings()), own(), later())
+var table = slices.Concat(decisions(clustermanager.DefaultSettings()), own(), limits(), later())
 
 // decisions are the settings that decisions depend on. Their defaults are those of the root package.
 func decisions(d clustermanager.Settings) []Setting {
@@ -83,7 +83,6 @@ func own() []Setting {
 		{Name: "tools", Variable: "CLUSTER_MANAGER_TOOLS", Form: List, Scope: Offer, Help: "the tools that are offered; empty: all", take: func(r *Resolved, value string) error { r.Tools = elements(value); return nil }},
 		{Name: "listen", Variable: "CLUSTER_MANAGER_LISTEN", Form: Text, Scope: Listener, Default: DefaultListen, Help: "address to listen on; in this build a loopback address", take: takeListen},
 		{Name: "mcp-path", Variable: "CLUSTER_MANAGER_MCP_PATH", Form: Text, Scope: Listener, Default: DefaultMCPPath, Help: "path of the MCP endpoint", take: takePath},
-		{Name: "max-request-bytes", Variable: "CLUSTER_MANAGER_MAX_REQUEST_BYTES", Form: Number, Scope: Listener, Default: strconv.Itoa(DefaultMaxRequestBytes), Help: "most bytes of a request's body", take: takeMaxRequestBytes},
 		{Name: "stdio", Variable: "CLUSTER_MANAGER_STDIO", Form: Boolean, Scope: Listener, Default: "false", Help: "speak MCP on standard input and output, without a listener", take: takeBoolean(func(r *Resolved) *bool { return &r.Stdio })},
 		{Name: "verbose", Variable: "CLUSTER_MANAGER_VERBOSE", Form: Boolean, Scope: Listener, Default: "false", Help: "log more", take: takeBoolean(func(r *Resolved) *bool { return &r.Verbose })},
 	}
@@ -92,7 +91,6 @@ func own() []Setting {
 // later are the settings of what this build does not have.
 func later() []Setting {
 	rows := []Setting{
-		{Name: "mcp-enabled", Form: Boolean, harmless: []string{"true"}},
 		{Name: "enable-oauth", Variable: "CLUSTER_MANAGER_OAUTH_ENABLED", Form: Boolean, harmless: []string{"false"}},
 		{Name: "oauth-base-url", Form: Text},
 		{Name: "allow-private-oauth-urls", Variable: "CLUSTER_MANAGER_OAUTH_ALLOW_PRIVATE_URLS", Form: Boolean, harmless: []string{"false"}},
@@ -101,8 +99,6 @@ func later() []Setting {
 		{Name: "downstream-oauth", Form: Boolean, harmless: []string{"false"}},
 		{Name: "github-authorization-server", Form: Text},
 		{Name: "github-api-url", Form: Text, harmless: []string{"https://api.github.com"}},
-		{Name: "caller-rate", Form: Number, harmless: []string{"0"}},
-		{Name: "caller-concurrency", Form: Number, harmless: []string{"0"}},
 		{Name: "secret-digest-key-file", Form: Text},
 		{Name: "github-app-id", Form: Text},
 		{Name: "github-app-private-key-file", Form: Text},
@@ -133,13 +129,6 @@ func takeBoolean(field func(*Resolved) *bool) func(*Resolved, string) error {
 		*field(r), err = strconv.ParseBool(value)
 		return err
 	}
-}
-
-func takeMaxRequestBytes(r *Resolved, value string) (err error) {
-	if r.MaxRequestBytes, err = strconv.ParseInt(value, 10, 64); err != nil || r.MaxRequestBytes < 1 {
-		return fmt.Errorf("%s is below 1, or too large", value)
-	}
-	return nil
 }
 
 // mcpPath is a plain path that is none of the probes'.
