@@ -109,3 +109,28 @@ func TestRolesOfAPerson(t *testing.T) {
 	equal(t, "by group", []string{"acme/viewer"}, scene().RolesOf(Principal{ID: "x", Groups: []string{"viewers", "others"}}))
 	equal(t, "nobody", nil, scene().RolesOf(Principal{ID: "x"}))
 }
+
+func TestAListingShowsWhatItCouldLookInto(t *testing.T) {
+	t.Parallel()
+	here := &ProviderCluster{Label: "kcl_" + strings.Repeat("0", 52)}
+	row := Cluster{ID: here.Label, Location: "europe-west1-b"}
+	for name, test := range map[string]struct {
+		location string
+		listing  Listing
+		seen     *ProviderCluster
+		known    bool
+	}{
+		"there":                       {"europe-west1-b", Listing{Clusters: map[Spot]*ProviderCluster{row.Spot(): here}}, here, true},
+		"gone":                        {"europe-west1-b", Listing{Missing: []string{"europe-west1-c", "us-east1"}}, nil, true},
+		"its name in another zone":    {"europe-west1-c", Listing{Clusters: map[Spot]*ProviderCluster{row.Spot(): here}}, nil, true},
+		"its zone is missing":         {"europe-west1-b", Listing{Missing: []string{"europe-west1-b"}}, nil, false},
+		"a zone of its region is":     {"europe-west1", Listing{Missing: []string{"europe-west1-b"}}, nil, false},
+		"there, though a zone is not": {"europe-west1", Listing{Clusters: map[Spot]*ProviderCluster{{"europe-west1", row.Spot().Name}: here}, Missing: []string{"europe-west1-b"}}, here, true},
+	} {
+		of := Cluster{ID: row.ID, Location: test.location}
+		seen, known := test.listing.Look(&of).Get()
+		if seen != test.seen || known != test.known {
+			t.Errorf("%s: %v, %v", name, seen, known)
+		}
+	}
+}

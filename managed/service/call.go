@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/clustermanager/cluster-manager/managed"
@@ -16,30 +15,6 @@ type Caller struct {
 	RequestID string
 }
 
-// Audit is who did what, and what came of it.
-type Audit struct {
-	At        time.Time
-	RequestID string
-	Principal string
-	Method    string
-	Tenant    string
-	// Resource is the id of the cluster that the call was about; empty for the tenant itself.
-	Resource  string
-	Decisions []Decided
-	// Code is the outcome; empty: the call was answered.
-	Code managed.Code
-}
-
-// Decided is a decision of a call.
-type Decided struct {
-	Action       managed.Action
-	ResourceType managed.ResourceType
-	Resource     string
-	Allowed      bool
-	Policies     []string
-	Faults       []string
-}
-
 // call is a call under way.
 type call struct {
 	*Service
@@ -47,7 +22,7 @@ type call struct {
 	caller Caller
 	method managed.Method
 	now    time.Time
-	audit  Audit
+	audit  managed.Audit
 	// limited says that the call was counted.
 	limited bool
 }
@@ -58,7 +33,7 @@ func run[In, Out any](
 ) (Out, error) {
 	now := s.rooms.Clock()
 	c := &call{Service: s, ctx: ctx, caller: caller, method: row.Method, now: now}
-	c.audit = Audit{At: now, RequestID: caller.RequestID, Principal: caller.ID, Method: row.String(), Tenant: tenant}
+	c.audit = managed.Audit{At: now, RequestID: caller.RequestID, Principal: caller.ID, Method: row.String(), Tenant: tenant}
 	var none Out
 	if s.settings.ReadOnly && row.Kind == managed.Mutation {
 		return none, c.end(managed.Fault(managed.AccessDenied, "%s: the service is read-only: call one that is not", row).
@@ -92,7 +67,7 @@ func (c *call) allow(action managed.Action, resource managed.Resource) error {
 
 func (c *call) decide(action managed.Action, resource managed.Resource) managed.Decision {
 	decision := c.rooms.Policy.Decide(managed.Query{Principal: c.caller.Principal, Action: action, Resource: resource})
-	c.audit.Decisions = append(c.audit.Decisions, Decided{
+	c.audit.Decisions = append(c.audit.Decisions, managed.Decided{
 		Action: action, ResourceType: resource.Type, Resource: resource.ID, Allowed: decision.Allowed,
 		Policies: decision.Policies, Faults: decision.Faults,
 	})
@@ -108,7 +83,7 @@ func (c *call) decide(action managed.Action, resource managed.Resource) managed.
 func (c *call) cluster(tenant, id string, actions ...managed.Action) (managed.Cluster, error) {
 	c.audit.Resource = id
 	row, err := c.rooms.Store.Cluster(c.ctx, id)
-	unknown := errors.Is(err, ErrUnknown)
+	unknown := errors.Is(err, managed.ErrUnknown)
 	if err != nil && !unknown {
 		return row, err
 	}
@@ -152,18 +127,9 @@ func (c *call) answerable(err error) error {
 		return fault
 	}
 	c.rooms.Log.ErrorContext(c.ctx, "a call could not be served", "request", c.caller.RequestID, "method", c.method.String(), "cause", err)
-	if errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, managed.ErrUnreachable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return managed.Unreached("the service cannot reach its store")
 	}
 	return managed.Fault(managed.Internal, "%s: the service is at fault: report the request %s", c.method, c.caller.RequestID).
 		With(managed.Details{RequestID: c.caller.RequestID})
-}
-
-// LogValue is the audit record as one group.
-func (a Audit) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.String("request", a.RequestID), slog.String("principal", a.Principal), slog.String("method", a.Method),
-		slog.String("tenant", a.Tenant), slog.String("resource", a.Resource), slog.Any("decisions", a.Decisions),
-		slog.String("code", string(a.Code)),
-	)
 }

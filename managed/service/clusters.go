@@ -18,7 +18,7 @@ func (s *Service) Create(ctx context.Context, caller Caller, in managed.CreateIn
 		c.audit.Resource = id
 		recorded, err := s.rooms.Store.Cluster(ctx, id)
 		switch {
-		case errors.Is(err, ErrUnknown):
+		case errors.Is(err, managed.ErrUnknown):
 			return c.insert(in)
 		case err != nil:
 			return managed.ClusterAnswer{}, err
@@ -45,7 +45,7 @@ func (c *call) insert(in managed.CreateInput) (managed.ClusterAnswer, error) {
 		return none, err
 	}
 	err = c.rooms.Store.Insert(c.ctx, row, c.settings.MaxClusters, created)
-	if errors.Is(err, ErrRecorded) {
+	if errors.Is(err, managed.ErrRecorded) {
 		recorded, err := c.rooms.Store.Cluster(c.ctx, row.ID)
 		if err != nil {
 			return none, err
@@ -80,7 +80,7 @@ func (s *Service) List(ctx context.Context, caller Caller, in managed.ListInput)
 		if err := c.allow(managed.ActionRead, managed.TenantResource(in.TenantID)); err != nil {
 			return answer, err
 		}
-		filter := Filter{Tenant: in.TenantID, Pool: in.PoolID, Project: in.ProjectID, Deleted: in.IncludeDeleted}
+		filter := managed.Filter{Tenant: in.TenantID, Pool: in.PoolID, Project: in.ProjectID, Deleted: in.IncludeDeleted}
 		for row, err := range s.rooms.Store.Clusters(ctx, filter) {
 			switch {
 			case err != nil:
@@ -145,7 +145,11 @@ func (s *Service) Delete(ctx context.Context, caller Caller, in managed.DeleteIn
 
 func (c *call) change(id string, change func(managed.Cluster) (managed.Cluster, []managed.Event, error)) (managed.ClusterAnswer, error) {
 	row, err := c.rooms.Store.Change(c.ctx, id, change)
-	if err != nil {
+	switch {
+	case errors.Is(err, managed.ErrUnknown):
+		// A deleted record may go at any time.
+		return managed.ClusterAnswer{}, managed.NoCluster(id)
+	case err != nil:
 		return managed.ClusterAnswer{}, err
 	}
 	return row.Answer(), nil

@@ -184,6 +184,6 @@ func TestV01V02V03V04Versions(t *testing.T) {
 		s.call(nina, "versions", in(fields{"poolId": poolPX, "location": "asia-east1"}), managed.AccessDenied)
 		s.call(vera, "versions", in(fields{"location": nil}), managed.InvalidInput)
 	})
-	s.provider.fails = ErrUnreachable
+	s.provider.fails = managed.ErrUnreachable
 	s.call(vera, "versions", in(), managed.Unavailable)
 }

@@ -58,7 +58,7 @@ func (c *call) mint(row managed.Cluster, role managed.Role, ttl time.Duration) (
 func (c *call) unreached(row managed.Cluster, account managed.Account, cause error) error {
 	c.rooms.Log.ErrorContext(c.ctx, "a control plane gave no token", "request", c.caller.RequestID, "cluster", row.ID, "cause", cause)
 	what := "cluster " + row.ID + ": its control plane gave no token"
-	if !errors.Is(cause, ErrUnreachable) {
+	if !errors.Is(cause, managed.ErrUnreachable) {
 		return managed.Unreached(what)
 	}
 	what = "cluster " + row.ID + ": its control plane cannot be reached"

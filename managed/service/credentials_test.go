@@ -65,7 +65,7 @@ func TestK02K03K11K14Roles(t *testing.T) {
 	audit := s.store.audits[len(s.store.audits)-3] // K11: dora's edit
 	equal(t, "K11 who", dora.ID, audit.Principal)
 	equal(t, "K11 outcome", managed.AccessDenied, audit.Code)
-	equal(t, "K11 decisions", []Decided{
+	equal(t, "K11 decisions", []managed.Decided{
 		{Action: managed.ActionConnect, ResourceType: managed.ResourceCluster, Resource: cluster, Allowed: true, Policies: []string{"dora"}},
 		{Action: managed.ActionUpdate, ResourceType: managed.ResourceCluster, Resource: cluster},
 	}, audit.Decisions)
@@ -141,7 +141,7 @@ func TestK08ATokenWithoutItsEventIsNotHandedOut(t *testing.T) {
 func TestK12AControlPlaneThatCannotBeReached(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.plane.fails = fmt.Errorf("dial tcp 203.0.113.10:443: %w", ErrUnreachable)
+	s.plane.fails = fmt.Errorf("dial tcp 203.0.113.10:443: %w", managed.ErrUnreachable)
 	narrow := s.ready(alice, fields{"authorizedNetworks": []any{"10.0.0.0/8"}})
 	open := s.ready(alice, fields{"name": "two", "idempotencyKey": "key-2"})
 	s.untouched(func() {

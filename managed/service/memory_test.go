@@ -16,7 +16,7 @@ type memory struct {
 	lock   sync.Mutex
 	rows   map[string]managed.Cluster
 	events []managed.Event
-	audits []Audit
+	audits []managed.Audit
 	// down says that it cannot be reached; broken that it is at fault; lost that events cannot be written.
 	down, broken, lost bool
 	// before runs at the begin of an insert, as another process would.
@@ -28,7 +28,7 @@ func newMemory() *memory { return &memory{rows: map[string]managed.Cluster{}} }
 func (m *memory) open() error {
 	switch {
 	case m.down:
-		return fmt.Errorf("dial tcp 192.0.2.1:5432: %w", ErrUnreachable)
+		return fmt.Errorf("dial tcp 192.0.2.1:5432: %w", managed.ErrUnreachable)
 	case m.broken:
 		return fmt.Errorf("syntax error in statement 7")
 	}
@@ -43,12 +43,12 @@ func (m *memory) Cluster(_ context.Context, id string) (managed.Cluster, error) 
 	}
 	row, found := m.rows[id]
 	if !found {
-		return managed.Cluster{}, fmt.Errorf("cluster %s: %w", id, ErrUnknown)
+		return managed.Cluster{}, fmt.Errorf("cluster %s: %w", id, managed.ErrUnknown)
 	}
 	return row, nil
 }
 
-func (m *memory) Clusters(_ context.Context, filter Filter) iter.Seq2[managed.Cluster, error] {
+func (m *memory) Clusters(_ context.Context, filter managed.Filter) iter.Seq2[managed.Cluster, error] {
 	return func(yield func(managed.Cluster, error) bool) {
 		m.lock.Lock()
 		defer m.lock.Unlock()
@@ -84,7 +84,7 @@ func (m *memory) Insert(_ context.Context, cluster managed.Cluster, limit int, e
 		return err
 	}
 	if _, there := m.rows[cluster.ID]; there {
-		return ErrRecorded
+		return managed.ErrRecorded
 	}
 	count := 0
 	for _, row := range m.rows {
@@ -112,7 +112,11 @@ func (m *memory) Change(
 	if err := m.open(); err != nil {
 		return managed.Cluster{}, err
 	}
-	row, events, err := change(m.rows[id])
+	recorded, found := m.rows[id]
+	if !found {
+		return managed.Cluster{}, fmt.Errorf("cluster %s: %w", id, managed.ErrUnknown)
+	}
+	row, events, err := change(recorded)
 	if err != nil {
 		return managed.Cluster{}, err
 	}
@@ -125,13 +129,13 @@ func (m *memory) Publish(_ context.Context, event managed.Event) error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	if m.lost {
-		return ErrUnreachable
+		return managed.ErrUnreachable
 	}
 	m.events = append(m.events, event)
 	return m.open()
 }
 
-func (m *memory) Audit(_ context.Context, audit Audit) error {
+func (m *memory) Audit(_ context.Context, audit managed.Audit) error {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	m.audits = append(m.audits, audit)

@@ -13,7 +13,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -23,39 +22,23 @@ import (
 	"github.com/clustermanager/cluster-manager/managed"
 )
 
-// Errors of what is handed in. They are wrapped, so that the cause can be logged.
-var (
-	// ErrUnreachable is of a store, a provider or a control plane that could not be asked. Nothing was recorded.
-	ErrUnreachable = errors.New("cannot be reached")
-	// ErrUnknown is of a store that has no record of the id.
-	ErrUnknown = errors.New("no such record")
-	// ErrRecorded is of an insert whose id is recorded already.
-	ErrRecorded = errors.New("recorded already")
-)
-
-// Store keeps the records. Each method is one transaction.
+// Store keeps the records. Each method is one transaction. [managed.ErrUnreachable] is of one that could not be asked.
 type Store interface {
-	// Cluster finds a record by its id, a deleted one too; ErrUnknown when there is none.
+	// Cluster finds a record by its id, a deleted one too; [managed.ErrUnknown] when there is none.
 	Cluster(ctx context.Context, id string) (managed.Cluster, error)
 	// Clusters are a tenant's records, oldest first, those of one time by id.
-	Clusters(ctx context.Context, filter Filter) iter.Seq2[managed.Cluster, error]
-	// Insert writes a record with its event, unless its id is recorded (ErrRecorded), another cluster of the tenant that
+	Clusters(ctx context.Context, filter managed.Filter) iter.Seq2[managed.Cluster, error]
+	// Insert writes a record with its event, unless its id is recorded ([managed.ErrRecorded]), another cluster of the tenant that
 	// is not deleted has its name ([managed.NameTaken]), or the tenant has the limit of such clusters
 	// ([managed.TooMany]), in that order.
 	Insert(ctx context.Context, cluster managed.Cluster, limit int, event managed.Event) error
 	// Change reads a record, hands it to the function, and writes what that returns; nothing with its error. The record
-	// cannot change in between.
+	// cannot change in between. [managed.ErrUnknown] when there is none.
 	Change(ctx context.Context, id string, change func(managed.Cluster) (managed.Cluster, []managed.Event, error)) (managed.Cluster, error)
 	// Publish writes an event that comes with no change of a record.
 	Publish(ctx context.Context, event managed.Event) error
 	// Audit writes an audit record.
-	Audit(ctx context.Context, audit Audit) error
-}
-
-// Filter narrows a list. Pool and Project are not asked for when empty.
-type Filter struct {
-	Tenant, Pool, Project string
-	Deleted               bool
+	Audit(ctx context.Context, audit managed.Audit) error
 }
 
 // Policy decides.

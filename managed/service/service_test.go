@@ -142,14 +142,14 @@ func TestAudit(t *testing.T) {
 	cluster := s.create(alice).ClusterID
 	s.call(vera, "get", of(cluster), "")
 	s.call(vera, "delete", of(cluster), managed.AccessDenied)
-	equal(t, "audit", []Audit{
+	equal(t, "audit", []managed.Audit{
 		{
 			At: start, RequestID: "request-1", Principal: alice.ID, Method: "kubernetesClusters.create", Tenant: "acme", Resource: cluster,
-			Decisions: []Decided{{Action: managed.ActionCreate, ResourceType: managed.ResourceCluster, Resource: cluster, Allowed: true, Policies: []string{"operator"}}},
+			Decisions: []managed.Decided{{Action: managed.ActionCreate, ResourceType: managed.ResourceCluster, Resource: cluster, Allowed: true, Policies: []string{"operator"}}},
 		},
 		{
 			At: start, RequestID: "request-2", Principal: vera.ID, Method: "kubernetesClusters.delete", Tenant: "acme", Resource: cluster,
-			Decisions: []Decided{{Action: managed.ActionDelete, ResourceType: managed.ResourceCluster, Resource: cluster}}, Code: managed.AccessDenied,
+			Decisions: []managed.Decided{{Action: managed.ActionDelete, ResourceType: managed.ResourceCluster, Resource: cluster}}, Code: managed.AccessDenied,
 		},
 	}, s.store.audits)
 	if !strings.Contains(s.log.String(), `"method":"kubernetesClusters.get"`) {
