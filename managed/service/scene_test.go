@@ -81,13 +81,13 @@ const madeToken = "token-made-for-the-test"
 
 func (p *plane) Token(
 	_ context.Context, account managed.Account, cluster managed.Cluster, name string, _ managed.Role, ttl time.Duration,
-) (Token, error) {
+) (managed.Token, error) {
 	if p.fails != nil && !account.DNSEndpoint {
-		return Token{}, p.fails
+		return managed.Token{}, p.fails
 	}
 	p.minted = append(p.minted, account.ID+" "+cluster.Name+" "+name)
 	p.ttls = append(p.ttls, ttl)
-	return Token{Secret: clustermanager.NewSecret(madeToken), Expires: p.now().Add(ttl)}, nil
+	return managed.Token{Secret: clustermanager.NewSecret(madeToken), Expires: p.now().Add(ttl)}, nil
 }
 
 // provider has managed Kubernetes.
@@ -96,7 +96,7 @@ type provider struct {
 	fails error
 }
 
-func (*provider) Capabilities() Capabilities { return Capabilities{ManagedKubernetes: true} }
+func (*provider) Capabilities() managed.Capabilities { return managed.Capabilities{ManagedKubernetes: true} }
 
 func (p *provider) Versions(_ context.Context, account managed.Account, location string) (managed.VersionsAnswer, error) {
 	p.asked = append(p.asked, account.Project+" "+location)
@@ -106,7 +106,7 @@ func (p *provider) Versions(_ context.Context, account managed.Account, location
 // metal is a provider without it.
 type metal struct{ provider }
 
-func (*metal) Capabilities() Capabilities { return Capabilities{} }
+func (*metal) Capabilities() managed.Capabilities { return managed.Capabilities{} }
 
 func newScene(t *testing.T, change ...func(*Settings)) *scene {
 	t.Helper()

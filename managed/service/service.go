@@ -18,7 +18,6 @@ import (
 	"log/slog"
 	"time"
 
-	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/managed"
 )
 
@@ -53,27 +52,16 @@ type Catalogue interface {
 
 // Provider is a kind of provider.
 type Provider interface {
-	Capabilities() Capabilities
+	Capabilities() managed.Capabilities
 	// Versions are the versions that it offers in a location of an account.
 	Versions(ctx context.Context, account managed.Account, location string) (managed.VersionsAnswer, error)
-}
-
-// Capabilities are what a provider has.
-type Capabilities struct {
-	ManagedKubernetes bool
 }
 
 // ControlPlane speaks to clusters as their account.
 type ControlPlane interface {
 	// Token mints a token of the service account of the name, in [managed.AccessNamespace], which it makes and binds to
 	// the role where that is missing. The token may end sooner than asked.
-	Token(ctx context.Context, account managed.Account, cluster managed.Cluster, name string, role managed.Role, ttl time.Duration) (Token, error)
-}
-
-// Token is a service account's.
-type Token struct {
-	Secret  clustermanager.Secret
-	Expires time.Time
+	Token(ctx context.Context, account managed.Account, cluster managed.Cluster, name string, role managed.Role, ttl time.Duration) (managed.Token, error)
 }
 
 // Settings are those of the calls.
