@@ -35,7 +35,9 @@ func (e *exitError) Error() string { return e.message }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	end := quietKustomize()
 	status := run(ctx, newRoot(), os.Args[1:])
+	end()
 	stop()
 	os.Exit(status)
 }
