@@ -28,7 +28,7 @@ type Component struct {
 	Provider Provider        `json:"provider,omitempty"`
 	// Evidence are the findings, sorted.
 	Evidence []string `json:"evidence,omitempty"`
-	// Reason says why the status is unknown.
+	// Reason says why the status is unknown, or why evidence of what is present may be missing.
 	Reason string `json:"reason,omitempty"`
 }
 

@@ -76,6 +76,8 @@ type Release struct {
 	// leading v; "" when the Release has no such component.
 	Kubernetes   string `json:"kubernetes,omitempty"`
 	ClusterChart string `json:"clusterChart,omitempty"`
+	// Fault says which of its fields could not be read; "": none.
+	Fault string `json:"fault,omitempty"`
 }
 
 // NewestActive is the newest active release of a provider line.

@@ -3,12 +3,14 @@ package survey
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
@@ -19,14 +21,14 @@ var zoneKeys = []string{"topology.kubernetes.io/zone", "failure-domain.beta.kube
 
 const gibibyte = 1 << 30
 
-// cacheClaims are the claims of the model cache in the cluster's serving namespace. A volume or storage class that
-// cannot be read is said at its claim.
+// cacheClaims are the claims of the model cache in the cluster's serving namespace. What of a claim, its volume or its
+// storage class cannot be read is said at the claim.
 func (r *Reader) cacheClaims(ctx context.Context, cluster clustermanager.Cluster) ([]clustermanager.CacheClaim, error) {
 	target, err := r.target(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
-	listed, err := r.listTarget(ctx, cluster, claimNoun, r.options.Settings.ServingNamespace, nil)
+	listed, err := target.listAny(ctx, claimNoun, r.options.Settings.ServingNamespace, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +57,10 @@ func (r *Reader) claimOf(ctx context.Context, object *unstructured.Unstructured)
 		StorageClass: textAt(object.Object, "spec", "storageClassName"),
 		Capacity: cmp.Or(textAt(object.Object, "status", "capacity", "storage"),
 			textAt(object.Object, "spec", "resources", "requests", "storage")),
+	}
+	if err := r.malformed(object); err != nil {
+		claim.Error = err.Error()
+		return claim
 	}
 	claim.CapacityGiB = quantity(claim.Capacity) / gibibyte
 	if created := object.GetCreationTimestamp(); !created.IsZero() {
@@ -105,32 +111,45 @@ func (r *Reader) tier(ctx context.Context, claim *clustermanager.CacheClaim, ann
 		class, err := r.get(ctx, storageClassNoun, "", claim.StorageClass)
 		if err == nil {
 			parameters := mapAt(class.Object, "parameters")
-			claim.Tier = tierOf(textAt(parameters, "type"), textAt(parameters, "iops"), textAt(parameters, "throughput"))
-			claim.TierSource = "storageClass"
-			if claim.Tier == nil {
-				claim.TierSource, claim.TierNote = "", clustermanager.ReferenceTo(class).String()+" names no type"
+			tier, fault := tierOf(textAt(parameters, "type"), textAt(parameters, "iops"), textAt(parameters, "throughput"))
+			if fault != "" {
+				claim.TierNote = clustermanager.ReferenceTo(class).String() + ": " + fault
+				return
 			}
+			claim.Tier, claim.TierSource = tier, "storageClass"
 			return
 		}
 		note = err.Error()
 	}
-	claim.Tier = tierOf(annotations[annotationVolumeType], annotations[annotationVolumeIOPS], annotations[annotationVolumeThroughput])
-	if claim.Tier == nil {
+	if annotations[annotationVolumeType] == "" {
 		claim.TierNote = note + ", and the claim has no annotation " + annotationVolumeType
 		return
 	}
-	claim.TierSource = "claimAnnotations"
+	tier, fault := tierOf(annotations[annotationVolumeType], annotations[annotationVolumeIOPS], annotations[annotationVolumeThroughput])
+	if fault != "" {
+		claim.TierNote = note + ", and of the claim's annotations " + strings.TrimPrefix(fault, "its ")
+		return
+	}
+	claim.Tier, claim.TierSource = tier, "claimAnnotations"
 }
 
-// tierOf is a tier in its parts; nil without a type. A number that cannot be read is the type's baseline.
-func tierOf(kind, iops, throughput string) *clustermanager.VolumeTier {
+// tierOf is a tier in its parts, or what of it cannot be read. A number that is left out is the type's baseline.
+func tierOf(kind, iops, throughput string) (*clustermanager.VolumeTier, string) {
 	if kind == "" {
-		return nil
+		return nil, "it names no type"
 	}
 	tier := &clustermanager.VolumeTier{Type: kind}
-	tier.IOPS, _ = strconv.Atoi(iops)
-	tier.ThroughputMiBs, _ = strconv.Atoi(throughput)
-	return tier
+	for _, part := range []struct {
+		name, written string
+		into          *int
+	}{{"iops", iops, &tier.IOPS}, {"throughput", throughput, &tier.ThroughputMiBs}} {
+		read, err := strconv.Atoi(cmp.Or(part.written, "0"))
+		if err != nil || read < 0 {
+			return nil, fmt.Sprintf("its %s %q is no count", part.name, part.written)
+		}
+		*part.into = read
+	}
+	return tier, ""
 }
 
 // quantity is a Kubernetes quantity as a number; 0 where it is none.

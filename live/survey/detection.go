@@ -45,7 +45,8 @@ func compareProviders(a, b clustermanager.Provider) int {
 }
 
 // componentOf is what the findings say of a part: it is present when there is one, else absent, and unknown when there
-// is none while something could not be read. Remarks are evidence that decides nothing.
+// is none while something could not be read. Remarks are evidence that decides nothing. The reason says what could not
+// be read, where it does not decide too: the evidence lacks what that would tell.
 func componentOf(findings []finding, remarks []string, unread ...error) clustermanager.Component {
 	component := clustermanager.Component{Status: clustermanager.ComponentAbsent, Evidence: slices.Clone(remarks)}
 	for _, finding := range findings {
@@ -53,13 +54,14 @@ func componentOf(findings []finding, remarks []string, unread ...error) clusterm
 	}
 	slices.Sort(component.Evidence)
 	component.Evidence = slices.Compact(component.Evidence)
+	component.Reason = strings.Join(reasonsOf(unread...), "; ")
 	if len(findings) > 0 {
 		component.Status = clustermanager.ComponentPresent
 		component.Provider = slices.MinFunc(findings, func(a, b finding) int { return compareProviders(a.provider, b.provider) }).provider
 		return component
 	}
-	if reasons := reasonsOf(unread...); len(reasons) > 0 {
-		component.Status, component.Reason = clustermanager.ComponentUnknown, strings.Join(reasons, "; ")
+	if component.Reason != "" {
+		component.Status = clustermanager.ComponentUnknown
 	}
 	return component
 }

@@ -38,6 +38,12 @@ func present(provider clustermanager.Provider, evidence ...string) clustermanage
 	return clustermanager.Component{Status: clustermanager.ComponentPresent, Provider: provider, Evidence: evidence}
 }
 
+// lacking is a component of whose evidence some could not be read.
+func lacking(reason string, component clustermanager.Component) clustermanager.Component {
+	component.Reason = reason
+	return component
+}
+
 func absent(evidence ...string) clustermanager.Component {
 	return clustermanager.Component{Status: clustermanager.ComponentAbsent, Evidence: evidence}
 }
@@ -101,11 +107,11 @@ func TestGPUOperator(t *testing.T) {
 		{name: "cluster-manager before manual", management: release("org-acme", "wc1-gpu-operator", owned, toWC1), target: policy,
 			want: present("cluster-manager", "ClusterPolicy cluster-policy", "HelmRelease org-acme/wc1-gpu-operator on the installation")},
 		{name: "unreadable with ours", noTarget: true, management: release("org-acme", "wc1-gpu-operator", owned, toWC1),
-			want: present("cluster-manager", "HelmRelease org-acme/wc1-gpu-operator on the installation")},
+			want: lacking(noFolder, present("cluster-manager", "HelmRelease org-acme/wc1-gpu-operator on the installation"))},
 		{name: "unreadable", noTarget: true, want: unknown(noFolder)},
 		{name: "nodes unreadable", refuse: map[string]int{"wc1 GET /api/v1/nodes": http.StatusForbidden}, want: unknown("every Node on cluster org-acme/wc1: reading: forbidden by the test")},
 		{name: "nodes unreadable with a finding", target: policy, refuse: map[string]int{"wc1 GET /api/v1/nodes": http.StatusForbidden},
-			want: present("manual", "ClusterPolicy cluster-policy")},
+			want: lacking("every Node on cluster org-acme/wc1: reading: forbidden by the test", present("manual", "ClusterPolicy cluster-policy"))},
 		{name: "the installation's releases unreadable", target: policy, refuse: map[string]int{"installation GET /apis/helm": http.StatusForbidden},
 			want: unknown("every HelmRelease in org-acme: reading: forbidden by the test", "ClusterPolicy cluster-policy")},
 		{name: "own", own: true, management: release("org-giantswarm", "gazelle-gpu-operator", "{giantswarm.io/cluster: gazelle, app.kubernetes.io/managed-by: cluster-manager}", "{}") +
@@ -161,7 +167,7 @@ func TestServingComponent(t *testing.T) {
 		{name: "case 1", target: isvc + llm + discoveryConfig,
 			want: present("chart", "API serving.kserve.io/v1alpha1 served", "API serving.kserve.io/v1beta1 served", "ConfigMap agent-platform/serving")},
 		{name: "unreadable", noTarget: true, want: unknown(noFolder)},
-		{name: "unreadable with ours", noTarget: true, management: ours, want: present("cluster-manager", slice)},
+		{name: "unreadable with ours", noTarget: true, management: ours, want: lacking(noFolder, present("cluster-manager", slice))},
 		{name: "controllers unreadable", refuse: map[string]int{"wc1 GET /apis/apps/": http.StatusForbidden}, want: unknown("every Deployment on cluster org-acme/wc1: reading: forbidden by the test")},
 		{name: "slice unreadable", target: discoveryConfig, refuse: map[string]int{"/helmreleases/wc1-agent-platform": http.StatusForbidden},
 			want: unknown("HelmRelease org-acme/wc1-agent-platform: reading: forbidden by the test", "ConfigMap agent-platform/serving")},

@@ -24,7 +24,7 @@ type held struct {
 // hold lists a kind over all namespaces, so that each later read of it is answered from that list. Where the caller may
 // not list it so, later reads ask for what they need.
 func (r *Reader) hold(ctx context.Context, of noun) {
-	objects, err := r.list(ctx, of, "", metav1.ListOptions{})
+	objects, err := r.listAny(ctx, of, "", metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
 		return
 	}

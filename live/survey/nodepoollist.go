@@ -100,7 +100,7 @@ func (r *Reader) nodePools(ctx context.Context, cluster clustermanager.Cluster) 
 			unread = append(unread, err.Error())
 		}
 	}
-	pools := matchPools(cluster, machines, machinesErr, releases, releasesErr)
+	pools := r.matchPools(cluster, machines, machinesErr, releases, releasesErr)
 	r.readNodePools(ctx, cluster, pools)
 	found := make([]clustermanager.NodePoolFacts, 0, len(pools))
 	for _, pool := range pools {
@@ -111,7 +111,7 @@ func (r *Reader) nodePools(ctx context.Context, cluster clustermanager.Cluster) 
 
 // poolReleases are the cluster's releases of the pool chart.
 func (r *Reader) poolReleases(ctx context.Context, cluster clustermanager.Cluster) ([]unstructured.Unstructured, error) {
-	return r.list(ctx, helmReleaseNoun, cluster.Namespace, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{
+	return r.listAny(ctx, helmReleaseNoun, cluster.Namespace, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{
 		clustermanager.LabelChart: clustermanager.ChartGPUNodePool, clustermanager.LabelCluster: cluster.Name,
 	}).String()})
 }
@@ -124,15 +124,15 @@ type listedPool struct {
 }
 
 // matchPools joins MachinePools and releases: a MachinePool belongs to the release of its own name, or to the one that
-// Flux labels as its owner. Whose counterpart could not be listed has an unknown one.
-func matchPools(cluster clustermanager.Cluster, machines []unstructured.Unstructured, machinesErr error, releases []unstructured.Unstructured, releasesErr error) []*listedPool {
+// Flux labels as its owner. Whose counterpart could not be listed has an unknown one, and so is what is malformed.
+func (r *Reader) matchPools(cluster clustermanager.Cluster, machines []unstructured.Unstructured, machinesErr error, releases []unstructured.Unstructured, releasesErr error) []*listedPool {
 	var pools []*listedPool
 	matched := map[string]bool{}
 	for index := range machines {
 		object := &machines[index]
 		labels := object.GetLabels()
 		pool := &listedPool{machinePool: object, facts: clustermanager.NodePoolFacts{
-			Name: object.GetName(), MachinePool: clustermanager.Known(new(machinePoolFacts(object))),
+			Name: object.GetName(), MachinePool: clustermanager.Read(new(machinePoolFacts(object)), r.malformed(object)),
 		}}
 		owner := clustermanager.NamespacedName{
 			Namespace: cmp.Or(labels[clustermanager.LabelHelmReleaseNamespace], object.GetNamespace()), Name: labels[clustermanager.LabelHelmReleaseName],
@@ -144,7 +144,7 @@ func matchPools(cluster clustermanager.Cluster, machines []unstructured.Unstruct
 		if release != nil {
 			matched[release.GetName()] = true
 		}
-		pool.take(cluster, release, releasesErr)
+		pool.take(cluster, release, r.orMalformed(release, releasesErr))
 		pools = append(pools, pool)
 	}
 	for index := range releases {
@@ -152,7 +152,7 @@ func matchPools(cluster clustermanager.Cluster, machines []unstructured.Unstruct
 			pool := &listedPool{facts: clustermanager.NodePoolFacts{
 				Name: release.GetName(), MachinePool: clustermanager.Read[*clustermanager.MachinePoolFacts](nil, machinesErr),
 			}}
-			pool.take(cluster, release, nil)
+			pool.take(cluster, release, r.malformed(release))
 			pools = append(pools, pool)
 		}
 	}
@@ -171,14 +171,22 @@ func matchedRelease(machinePool *unstructured.Unstructured, owner clustermanager
 	return nil
 }
 
+// orMalformed says why a release is not known, where it is not.
+func (r *Reader) orMalformed(release *unstructured.Unstructured, err error) error {
+	if release == nil {
+		return err
+	}
+	return r.malformed(release)
+}
+
 // take notes the pool's release; nil: it has none, or it is not known.
 func (p *listedPool) take(cluster clustermanager.Cluster, release *unstructured.Unstructured, err error) {
-	if release == nil {
-		p.facts.Release = clustermanager.Read[*clustermanager.PoolReleaseFacts](nil, err)
-		return
+	var facts *clustermanager.PoolReleaseFacts
+	if release != nil {
+		p.facts.Owner = &clustermanager.NamespacedName{Namespace: release.GetNamespace(), Name: release.GetName()}
+		facts = new(poolReleaseFacts(cluster, release))
 	}
-	p.facts.Owner = &clustermanager.NamespacedName{Namespace: release.GetNamespace(), Name: release.GetName()}
-	p.facts.Release = clustermanager.Known(new(poolReleaseFacts(cluster, release)))
+	p.facts.Release = clustermanager.Read(facts, err)
 }
 
 // readNodePools reads what stands behind each pool: on the installation pool by pool, on the cluster for all together.

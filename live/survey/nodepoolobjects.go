@@ -2,7 +2,9 @@ package survey
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -70,7 +72,11 @@ func (r *Reader) machines(ctx context.Context, machinePool *unstructured.Unstruc
 	if instanceType := textAt(object.Object, "spec", "awsLaunchTemplate", "instanceType"); instanceType != "" {
 		found.InstanceTypes = append(found.InstanceTypes, instanceType)
 	} else {
-		found.InstanceTypes = append(found.InstanceTypes, requiredInstanceTypes(object.Object["spec"])...)
+		required, err := requiredInstanceTypes(object.Object["spec"])
+		if err != nil {
+			return clustermanager.MachineFacts{}, fmt.Errorf("%s: reading its instance types: %w", clustermanager.ReferenceTo(object), err)
+		}
+		found.InstanceTypes = append(found.InstanceTypes, required...)
 	}
 	ids := textsAt(object.Object, "spec", "providerIDList")
 	if len(ids) == 0 {
@@ -83,23 +89,34 @@ func (r *Reader) machines(ctx context.Context, machinePool *unstructured.Unstruc
 	return found, nil
 }
 
+// requirement is what of a requirement is read.
+var requirement = shape{text: {"key", "values *"}}
+
 // requiredInstanceTypes are the values of every requirement on the instance type, however deep it stands.
-func requiredInstanceTypes(value any) []string {
-	var found []string
+func requiredInstanceTypes(value any) ([]string, error) {
+	var below []any
 	switch value := value.(type) {
 	case map[string]any:
-		if value["key"] == instanceTypeKey {
-			return textsAt(value, "values")
+		fault := requirement.faultOf(value)
+		switch {
+		case value["operator"] != nil && fault != "":
+			return nil, errors.New("of a requirement, " + fault)
+		case value["key"] == instanceTypeKey:
+			return textsAt(value, "values"), nil
 		}
-		for _, below := range value {
-			found = append(found, requiredInstanceTypes(below)...)
-		}
+		below = slices.Collect(maps.Values(value))
 	case []any:
-		for _, below := range value {
-			found = append(found, requiredInstanceTypes(below)...)
-		}
+		below = value
 	}
-	return found
+	var found []string
+	for _, value := range below {
+		types, err := requiredInstanceTypes(value)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, types...)
+	}
+	return found, nil
 }
 
 // conditionsOf are the conditions of an object's status, in their order.

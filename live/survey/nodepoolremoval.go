@@ -80,7 +80,7 @@ func (r *Reader) onePool(ctx context.Context, cluster clustermanager.Cluster, re
 		return nil
 	})
 	_ = reads.Wait()
-	pools := matchPools(cluster, machines, machinesErr, releases, releasesErr)
+	pools := r.matchPools(cluster, machines, machinesErr, releases, releasesErr)
 	pools = slices.DeleteFunc(pools, func(pool *listedPool) bool { return pool.facts.NodePool() != release })
 	if len(pools) == 0 {
 		pools = []*listedPool{{facts: clustermanager.NodePoolFacts{
@@ -203,5 +203,5 @@ func (r *Reader) everyConfig(ctx context.Context, cluster clustermanager.Cluster
 
 // machinePools are the cluster's MachinePools.
 func (r *Reader) machinePools(ctx context.Context, cluster clustermanager.Cluster) ([]unstructured.Unstructured, error) {
-	return r.list(ctx, machinePoolNoun, cluster.Namespace, metav1.ListOptions{LabelSelector: labels.Set{labelClusterName: cluster.Name}.String()})
+	return r.listAny(ctx, machinePoolNoun, cluster.Namespace, metav1.ListOptions{LabelSelector: labels.Set{labelClusterName: cluster.Name}.String()})
 }

@@ -214,22 +214,3 @@ func (v *typedValues) number(path ...string) int {
 	}
 	return 0
 }
-
-// texts is a list of texts; none: nil.
-func (v *typedValues) texts(path ...string) []string {
-	value := v.at(path)
-	elements, is := value.([]any)
-	if value != nil && !is {
-		v.blame(path, "is no list")
-	}
-	var found []string
-	for _, element := range elements {
-		text, is := element.(string)
-		if !is {
-			v.blame(path, "is no list of texts")
-			return nil
-		}
-		found = append(found, text)
-	}
-	return found
-}

@@ -34,19 +34,25 @@ func (r *Reader) pools(ctx context.Context, cluster clustermanager.Cluster) ([]c
 	return found, nil
 }
 
-// poolOf is what a pool's release says in its labels and inline values.
+// poolValues are the values of a pool's release that are read. They follow no schema of an API server.
+var poolValues = shape{
+	text:  {"spec values pool accelerator", "spec values pool sizes *", "spec values pool zones *"},
+	truth: {"spec values pool prewarm enabled"},
+}
+
+// poolOf is what a pool's release says in its labels and inline values. With the error what the values tell is left out.
 func poolOf(cluster clustermanager.Cluster, release *unstructured.Unstructured) (clustermanager.PoolRelease, error) {
-	values := typedValues{plain: mapAt(release.Object, "spec", "values")}
 	pool := clustermanager.PoolRelease{
 		Name: release.GetName(), Pool: release.GetLabels()[clustermanager.LabelNodePool],
 		Owned: owned(release), Deleting: deleting(release),
-		Accelerator: values.text("pool", "accelerator"), Sizes: values.texts("pool", "sizes"), Zones: values.texts("pool", "zones"),
-	}
-	if values.fault != "" {
-		return pool, fmt.Errorf("%s: reading its values: %s", clustermanager.ReferenceTo(release), values.fault)
 	}
 	if pool.Pool == "" {
 		pool.Pool = strings.TrimPrefix(release.GetName(), clustermanager.ReleaseName(cluster, ""))
 	}
+	if fault := poolValues.faultOf(release.Object); fault != "" {
+		return pool, fmt.Errorf("%s: reading its values: %s", clustermanager.ReferenceTo(release), fault)
+	}
+	values := mapAt(release.Object, "spec", "values", "pool")
+	pool.Accelerator, pool.Sizes, pool.Zones = textAt(values, "accelerator"), textsAt(values, "sizes"), textsAt(values, "zones")
 	return pool, nil
 }

@@ -91,10 +91,14 @@ func keyOf(what string, of noun, namespace, detail string) string {
 }
 
 // get reads an object. What it returns is shared: it must not be changed. An absent object, or one whose kind is not
-// served, is an error that apierrors.IsNotFound knows.
+// served, is an error that apierrors.IsNotFound knows; one that is malformed is an error too.
 func (r *Reader) get(ctx context.Context, of noun, namespace, name string) (*unstructured.Unstructured, error) {
 	if held := r.heldOf(of); held != nil {
-		return held.get(of, namespace, name)
+		object, err := held.get(of, namespace, name)
+		if err == nil {
+			err = r.malformed(object)
+		}
+		return object, err
 	}
 	return once(r, keyOf("get", of, namespace, name), func() (object *unstructured.Unstructured, err error) {
 		ended := r.begin(of)
@@ -104,6 +108,9 @@ func (r *Reader) get(ctx context.Context, of noun, namespace, name string) (*uns
 		object, err = r.client.Dynamic.Resource(of.resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return nil, r.notGot(ctx, of, of.reference(namespace, name).String(), err)
+		}
+		if err := r.malformed(object); err != nil {
+			return nil, err
 		}
 		return object, nil
 	})
@@ -132,8 +139,13 @@ func (r *Reader) getMetadata(ctx context.Context, of noun, namespace, name strin
 }
 
 // list reads the objects that the selectors choose, of one namespace or, with "", of all. A kind that is not served has
-// none.
+// none. One malformed object makes all of them unknown.
 func (r *Reader) list(ctx context.Context, of noun, namespace string, options metav1.ListOptions) ([]unstructured.Unstructured, error) {
+	return r.wellFormed(r.listAny(ctx, of, namespace, options))
+}
+
+// listAny is list for who looks at each object itself.
+func (r *Reader) listAny(ctx context.Context, of noun, namespace string, options metav1.ListOptions) ([]unstructured.Unstructured, error) {
 	if held := r.heldOf(of); held != nil && options.FieldSelector == "" {
 		return held.list(namespace, options.LabelSelector)
 	}

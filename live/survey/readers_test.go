@@ -389,16 +389,27 @@ func TestCacheClaims(t *testing.T) {
 	with := func(pairs ...string) files {
 		return workload(t).target(strings.NewReplacer(pairs...).Replace(claimObjects))
 	}
-	const annotated = "metadata: {name: hf-cache, annotations: {agent-platform.giantswarm.io/volume-type: io2, agent-platform.giantswarm.io/volume-iops: some}, "
+	const annotated = "metadata: {name: hf-cache, annotations: {agent-platform.giantswarm.io/volume-type: io2, agent-platform.giantswarm.io/volume-iops: \"4000\"}, "
 	annotations := func(c *clustermanager.CacheClaim) {
-		c.Tier, c.TierSource = &clustermanager.VolumeTier{Type: "io2"}, "claimAnnotations"
+		c.Tier, c.TierSource = &clustermanager.VolumeTier{Type: "io2", IOPS: 4000}, "claimAnnotations"
 	}
 	check(t, of(survey.CacheClaims, acme), append(unreadable[[]clustermanager.CacheClaim](t, "/persistentvolumeclaims$", "every PersistentVolumeClaim in model-serving"), []reading[[]clustermanager.CacheClaim]{
 		{name: "none", files: workload(t), want: []clustermanager.CacheClaim{}},
 		{name: "bound", files: with(), want: claim(func(*clustermanager.CacheClaim) {})},
 		{name: "the class counts, whatever the annotations", files: with("metadata: {name: hf-cache, ", annotated), want: claim(func(*clustermanager.CacheClaim) {})},
 		{name: "a class without a type", files: with("type: gp3, ", "", "metadata: {name: hf-cache, ", annotated), want: claim(func(c *clustermanager.CacheClaim) {
-			c.Tier, c.TierSource, c.TierNote = nil, "", "StorageClass cache names no type"
+			c.Tier, c.TierSource, c.TierNote = nil, "", "StorageClass cache: it names no type"
+		})},
+		{name: "a class with fewer operations than none", files: with("iops: \"3000\"", "iops: \"-3000\""), want: claim(func(c *clustermanager.CacheClaim) {
+			c.Tier, c.TierSource, c.TierNote = nil, "", `StorageClass cache: its iops "-3000" is no count`
+		})},
+		{name: "an annotation that is no number", files: with("{name: cache}", "{name: other}", "metadata: {name: hf-cache, ", strings.Replace(annotated, `"4000"`, "some", 1)), want: claim(func(c *clustermanager.CacheClaim) {
+			c.Tier, c.TierSource = nil, ""
+			c.TierNote = `StorageClass cache on cluster org-acme/wc1: reading: it does not exist, and of the claim's annotations iops "some" is no count`
+		})},
+		{name: "a size that is none", files: with("storage: 100Gi", "storage: much"), want: claim(func(c *clustermanager.CacheClaim) {
+			*c = clustermanager.CacheClaim{Namespace: c.Namespace, Name: c.Name, Phase: c.Phase, Volume: c.Volume, StorageClass: c.StorageClass, Capacity: "much",
+				Error: "PersistentVolumeClaim model-serving/hf-cache on cluster org-acme/wc1: reading: status.capacity.storage is no quantity"}
 		})},
 		{name: "a class that is gone", files: with("{name: cache}", "{name: other}", "metadata: {name: hf-cache, ", annotated), want: claim(annotations)},
 		{name: "a class that may not be read", files: with("metadata: {name: hf-cache, ", annotated), over: &wire{forbid: []string{"/storageclasses/"}}, want: claim(annotations)},
@@ -595,7 +606,7 @@ func TestPools(t *testing.T) {
 			{Name: "wc1-gpu-z", Pool: "gpu-z", Accelerator: "nvidia-t4", Sizes: []string{"xlarge"}, Zones: []string{"eu-central-1a"}, Deleting: true},
 		}},
 		{name: "malformed", files: snapshot(t).add(strings.Replace(release, "sizes: [xlarge]", "sizes: xlarge", 1)),
-			fault: "HelmRelease org-acme/wc1-gpu-z: reading its values: pool.sizes is no list"},
+			fault: "HelmRelease org-acme/wc1-gpu-z: reading its values: spec.values.pool.sizes is no list"},
 	})
 }
 

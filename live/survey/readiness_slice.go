@@ -89,11 +89,12 @@ func (f servingFacts) controllerStates() clustermanager.Reading[[]clustermanager
 }
 
 // domain is the one that the slice of this product's serves models below; "" without such a slice.
-func (f servingFacts) domain() string {
+func (f servingFacts) domain() (string, error) {
 	if !f.ownSlice() {
-		return ""
+		return "", nil
 	}
-	return textAt(f.slice.Or(nil).Object, "spec", "values", "global", "domain")
+	slice, err := releasedSlice(f.cluster.Name, f.slice.Or(nil))
+	return textAt(slice.Values.Reveal(), "global", "domain"), err
 }
 
 // cache is what the slice's values say of the model cache: the chart has it on, and mounts a claim of its own naming.
@@ -101,7 +102,8 @@ func (f servingFacts) cache() clustermanager.Reading[*clustermanager.CacheState]
 	if err := f.slice.Err(); err != nil || !f.ownSlice() {
 		return clustermanager.Read[*clustermanager.CacheState](nil, err)
 	}
-	return clustermanager.Known(cacheOf(new(releasedSlice("", f.slice.Or(nil)))))
+	slice, err := releasedSlice(f.cluster.Name, f.slice.Or(nil))
+	return clustermanager.Read(cacheOf(&slice), err)
 }
 
 // cacheOf is the model cache of a slice; nil without a slice.
@@ -116,14 +118,15 @@ func cacheOf(slice *clustermanager.Slice) *clustermanager.CacheState {
 }
 
 // namespaceOf is where the slice's parts run on the target.
-func namespaceOf(cluster clustermanager.Cluster, slice *unstructured.Unstructured) string {
+func namespaceOf(cluster clustermanager.Cluster, slice *unstructured.Unstructured) (string, error) {
 	switch {
 	case slice != nil && owned(slice):
-		return releasedSlice(cluster.Name, slice).TargetNamespace()
+		released, err := releasedSlice(cluster.Name, slice)
+		return released.TargetNamespace(), err
 	case cluster.Own:
-		return cluster.Namespace
+		return cluster.Namespace, nil
 	}
-	return sliceNamespaceOfWorkload
+	return sliceNamespaceOfWorkload, nil
 }
 
 // configObjects are the serving configurations of the slice's namespace on the target; nil: their API is not served.
@@ -144,7 +147,11 @@ func (r *Reader) readConfigs(ctx context.Context, cluster clustermanager.Cluster
 	if err != nil {
 		return nil, err
 	}
-	configs, err := target.list(ctx, noun{"LLMInferenceServiceConfig", kserve(version, llmConfigs)}, namespaceOf(cluster, slice), metav1.ListOptions{})
+	namespace, err := namespaceOf(cluster, slice)
+	if err != nil {
+		return nil, err
+	}
+	configs, err := target.list(ctx, noun{"LLMInferenceServiceConfig", kserve(version, llmConfigs)}, namespace, metav1.ListOptions{})
 	if err == nil && configs == nil {
 		configs = []unstructured.Unstructured{}
 	}

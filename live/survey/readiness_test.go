@@ -266,7 +266,7 @@ func TestCacheClaimsOfReadiness(t *testing.T) {
 			Error:    "PersistentVolume pv-gone on cluster org-acme/wc1: reading: it does not exist",
 			TierNote: "the claim names no storage class, and the claim has no annotation agent-platform.giantswarm.io/volume-type"},
 		{Namespace: "model-serving", Name: "hf-cache-pending", Phase: "Pending", Capacity: "10Gi", CapacityGiB: 10, StorageClass: "untyped",
-			TierNote: "StorageClass untyped names no type", Mounted: new(false)},
+			TierNote: "StorageClass untyped: it names no type", Mounted: new(false)},
 	}, found)
 
 	off := release("org-acme", "wc1-agent-platform", owned, "{values: {modelServing: {cache: {enabled: false, pvc: {name: hf-cache}}}}}")
@@ -342,6 +342,19 @@ func TestAdmins(t *testing.T) {
 	same(t, &clustermanager.Admins{}, got(t, wc1With(values(owned, "{}"), "").status(t).Admins))
 	same(t, (*clustermanager.Admins)(nil), got(t, wc1With("", "").status(t).Admins))
 	if reason := wc1With(values(owned, "{"), "").status(t).Admins.Reason(); reason != "ConfigMap org-acme/wc1-values: reading values: the text is no YAML" {
+		t.Error(reason)
+	}
+	for _, test := range []struct{ apps, fault string }{
+		{"[]", "global.apps is no mapping"},
+		{"{rbacBootstrap: {values: {bindings: {role: cluster-admin}}}}", "global.apps.rbacBootstrap.values.bindings is no list"},
+		{"{rbacBootstrap: {values: {bindings: [{role: [view]}]}}}", "global.apps.rbacBootstrap.values.bindings[0].role is no text"},
+		{"{rbacBootstrap: {values: {bindings: [{role: view}, {role: cluster-admin, users: b}]}}}", "global.apps.rbacBootstrap.values.bindings[1].users is no list"},
+		{"{rbacBootstrap: {values: {bindings: [{role: cluster-admin, groups: [g, 7]}]}}}", "global.apps.rbacBootstrap.values.bindings[0].groups[1] is no text"},
+	} {
+		reason := wc1With(values(owned, "{global: {apps: "+test.apps+"}}"), "").status(t).Admins.Reason()
+		same(t, "ConfigMap org-acme/wc1-values: reading values: "+test.fault, reason)
+	}
+	if reason := wc1With(strings.Replace(values(owned, bindings), "values.yaml", "other.yaml", 1), "").status(t).Admins.Reason(); reason != "ConfigMap org-acme/wc1-values: reading values: it has no key values.yaml" {
 		t.Error(reason)
 	}
 	narrow := wc1With(values(owned, bindings), "")

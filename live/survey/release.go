@@ -30,13 +30,16 @@ func (r *Reader) pins(ctx context.Context, cluster clustermanager.Cluster) (clus
 		return clustermanager.ReleasePins{}, fmt.Errorf("Cluster %s/%s: reading its release: it has no label %s",
 			cluster.Namespace, cluster.Name, clustermanager.LabelRelease)
 	}
-	releases, err := r.list(ctx, releaseNoun, "", metav1.ListOptions{})
+	releases, err := r.listAny(ctx, releaseNoun, "", metav1.ListOptions{})
 	if err != nil {
 		return clustermanager.ReleasePins{}, err
 	}
-	releases = slices.DeleteFunc(slices.Clone(releases), func(object unstructured.Unstructured) bool {
+	releases, err = r.wellFormed(slices.DeleteFunc(slices.Clone(releases), func(object unstructured.Unstructured) bool {
 		return !strings.HasSuffix(object.GetName(), "-"+version)
-	})
+	}), nil)
+	if err != nil {
+		return clustermanager.ReleasePins{}, err
+	}
 	found, err := r.chooseRelease(ctx, cluster, version, releases)
 	if err != nil {
 		return clustermanager.ReleasePins{}, err

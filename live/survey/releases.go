@@ -66,6 +66,7 @@ func (r *Reader) releases(ctx context.Context) (releases []clustermanager.Releas
 func parseRelease(object unstructured.Unstructured) (release clustermanager.Release, named bool) {
 	release = clustermanager.Release{
 		Name: object.GetName(), State: textAt(object.Object, "spec", "state"), Date: textAt(object.Object, "spec", "date"),
+		Fault: shapes[releaseNoun.kind].faultOf(object.Object),
 	}
 	release.Provider, release.Version, named = splitReleaseName(release.Name)
 	for _, component := range mapsAt(object.Object, "spec", "components") {

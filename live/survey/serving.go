@@ -140,7 +140,11 @@ func (s *servingReads) configs(ctx context.Context) (clustermanager.ServingConfi
 	if err != nil {
 		return clustermanager.ServingConfigs{}, err
 	}
-	first, err := s.reader.servingConfigs(ctx, s.cluster, namespaceOf(s.cluster, slice))
+	in, err := namespaceOf(s.cluster, slice)
+	if err != nil {
+		return clustermanager.ServingConfigs{}, err
+	}
+	first, err := s.reader.servingConfigs(ctx, s.cluster, in)
 	if err != nil || len(first.Terminating) > 0 || s.cluster.Own {
 		return first, err
 	}

@@ -3,6 +3,7 @@ package survey
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -35,18 +36,30 @@ func (r *Reader) slice(ctx context.Context, cluster clustermanager.Cluster) (*cl
 	return &found, nil
 }
 
+// sliceValues are the values of a slice that decide something. They follow no schema of an API server.
+var sliceValues = shape{
+	text:  {"spec values global domain", "spec values gitops targetNamespace", "spec values modelServing cache pvc name"},
+	truth: {"spec values modelServing cache enabled", "spec values components " + componentGatewayAPI + " enabled"},
+}
+
 // releasedSlice is what a slice's release says of it alone.
-func releasedSlice(cluster string, release *unstructured.Unstructured) clustermanager.Slice {
+func releasedSlice(cluster string, release *unstructured.Unstructured) (clustermanager.Slice, error) {
+	if fault := sliceValues.faultOf(release.Object); fault != "" {
+		return clustermanager.Slice{}, fmt.Errorf("%s: reading its values: %s", clustermanager.ReferenceTo(release), fault)
+	}
 	return clustermanager.Slice{
 		Cluster: cluster, Release: nameOf(release), Owned: owned(release),
 		Values:   clustermanager.NewValues(runtime.DeepCopyJSON(mapAt(release.Object, "spec", "values"))),
 		Deployed: deployedVersion(release), Removing: deleting(release),
-	}
+	}, nil
 }
 
 // sliceOf is what a slice's release and the OCIRepository of its name say.
 func (r *Reader) sliceOf(ctx context.Context, cluster string, release *unstructured.Unstructured) (clustermanager.Slice, error) {
-	found := releasedSlice(cluster, release)
+	found, err := releasedSlice(cluster, release)
+	if err != nil {
+		return found, err
+	}
 	source, err := r.get(ctx, ociRepositoryNoun, release.GetNamespace(), release.GetName())
 	switch {
 	case apierrors.IsNotFound(err):

@@ -50,7 +50,9 @@ func documents(name clustermanager.NamespacedName) string {
 apiVersion: cluster.x-k8s.io/v1beta1
 kind: Cluster
 metadata: {name: %[1]s, namespace: %[2]s, labels: {release.giantswarm.io/version: 31.0.0}}
-spec: {infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSCluster, name: %[1]s}}
+spec:
+  infrastructureRef: {apiVersion: infrastructure.cluster.x-k8s.io/v1beta2, kind: AWSCluster, name: %[1]s}
+  controlPlaneRef: {apiVersion: controlplane.cluster.x-k8s.io/v1beta1, kind: KubeadmControlPlane, name: %[1]s}
 ---
 apiVersion: v1
 kind: Secret

@@ -70,10 +70,11 @@ func (r *Reader) readModelsGateway(ctx context.Context, cluster clustermanager.C
 			slice = servingFacts{cluster: cluster, slice: clustermanager.Read(r.sliceRelease(ctx, cluster))}
 		},
 	)
-	if err := cmp.Or(gateways.Err(), slice.slice.Err()); err != nil {
+	domain, err := slice.domain()
+	if err := cmp.Or(gateways.Err(), slice.slice.Err(), err); err != nil {
 		return nil, err
 	}
-	return r.modelsGateway(ctx, cluster, gateways.Or(nil), slice.domain()), nil
+	return r.modelsGateway(ctx, cluster, gateways.Or(nil), domain), nil
 }
 
 // poolStates are the states of the cluster's pool releases.
@@ -138,13 +139,22 @@ func (r *Reader) admins(ctx context.Context, cluster clustermanager.Cluster) (*c
 
 // adminsIn are whom the values of a cluster's ConfigMap bind as cluster-admin.
 func adminsIn(object *unstructured.Unstructured) (*clustermanager.Admins, error) {
-	values, err := parseValues(textAt(mapAt(object.Object, "data"), clustermanager.ValuesKey))
+	values, err := layer{key: clustermanager.ValuesKey}.valuesIn(object)
 	if err != nil {
-		return nil, fmt.Errorf("%s: reading values: %w", clustermanager.ReferenceTo(object), err)
+		return nil, err
+	}
+	if fault := boundValues.faultOf(values); fault != "" {
+		return nil, fmt.Errorf("%s: reading values: %s", clustermanager.ReferenceTo(object), fault)
 	}
 	bindings, _, _ := unstructured.NestedFieldNoCopy(values, "global", "apps", "rbacBootstrap", "values", "bindings")
 	return new(clustermanager.AdminsOf(bindings)), nil
 }
+
+// boundValues are the values that tell whom a cluster binds.
+var boundValues = shape{text: {
+	"global apps rbacBootstrap values bindings * role",
+	"global apps rbacBootstrap values bindings * users *", "global apps rbacBootstrap values bindings * groups *",
+}}
 
 // composedValues is the ConfigMap of the cluster's values, where it is this product's; nil: there is none.
 func (r *Reader) composedValues(ctx context.Context, cluster clustermanager.Cluster) (*unstructured.Unstructured, error) {

@@ -201,7 +201,12 @@ func (r *Reader) readLayer(ctx context.Context, from layer) (map[string]any, err
 	if err != nil {
 		return nil, err
 	}
-	text, err := from.textIn(mapAt(object.Object, "data"))
+	return from.valuesIn(object)
+}
+
+// valuesIn are the values that a ConfigMap holds.
+func (l layer) valuesIn(object *unstructured.Unstructured) (map[string]any, error) {
+	text, err := l.textIn(mapAt(object.Object, "data"))
 	if err != nil {
 		return nil, fmt.Errorf("%s: reading values: %w", clustermanager.ReferenceTo(object), err)
 	}
@@ -214,20 +219,27 @@ func (r *Reader) readLayer(ctx context.Context, from layer) (map[string]any, err
 
 func (l layer) textIn(data map[string]any) (string, error) {
 	if l.key != "" {
-		text, there := data[l.key].(string)
-		if !there && !l.optional {
+		if _, there := data[l.key]; !there && !l.optional {
 			return "", fmt.Errorf("it has no key %s", l.key)
 		}
-		return text, nil
+		return textOf(data, l.key)
 	}
 	if len(data) > 1 {
 		return "", fmt.Errorf("it has several keys (%v), and an App reads one", slices.Sorted(maps.Keys(data)))
 	}
-	for _, text := range data {
-		plain, _ := text.(string)
-		return plain, nil
+	for key := range data {
+		return textOf(data, key)
 	}
 	return "", nil
+}
+
+// textOf is the text of a key; none: "".
+func textOf(data map[string]any, key string) (string, error) {
+	text, is := data[key].(string)
+	if !is && data[key] != nil {
+		return "", fmt.Errorf("key %s holds no text", key)
+	}
+	return text, nil
 }
 
 // parseValues reads YAML text as values; empty text has none.

@@ -68,6 +68,9 @@ func (l *lifecycle) status() clustermanager.NodePoolStatus {
 	}
 	if l.release != nil {
 		status.Accelerator = l.release.Accelerator
+		if l.release.Fault != "" {
+			status.Notes = append(status.Notes, "accelerator, sizes, zones and prewarm are not known: "+l.release.Fault)
+		}
 		status.Sizes = l.sizes()
 		status.Notes = append(status.Notes, l.podsUnread()...)
 	}
@@ -89,7 +92,7 @@ func (l *lifecycle) podsUnread() []string {
 
 // sizes are the pool's instance sizes with their prices; nil where the product's table does not hold them all.
 func (l *lifecycle) sizes() []clustermanager.InstanceSize {
-	if l.release == nil {
+	if l.release == nil || l.release.Fault != "" {
 		return nil
 	}
 	sizes := catalog.PoolSizes(l.release.Accelerator, l.release.Sizes, regionOf(l.survey.Network))

@@ -56,10 +56,13 @@ func (l *lifecycle) lastRefusal() launchRefusal {
 	return refusal
 }
 
-// nodeZones are the zones of the cluster's node subnets; unknown where none is named.
+// nodeZones are the zones of the cluster's node subnets; unknown where none is named, or whether the pool is pinned to
+// some of them.
 func (l *lifecycle) nodeZones() clustermanager.Reading[[]string] {
 	network, known := l.survey.Network.Get()
 	switch {
+	case l.release != nil && l.release.Fault != "":
+		return clustermanager.Unknown[[]string](l.release.Fault)
 	case !known:
 		return clustermanager.Unknown[[]string](l.survey.Network.Reason())
 	case len(network.Zones) == 0:
@@ -178,7 +181,11 @@ func (l *lifecycle) claimInPin(pin []string) string {
 	if !known {
 		return " — whether a model cache claim lives there is not known: " + l.pool.CacheClaims.Reason()
 	}
+	var unread []string
 	for _, claim := range claims {
+		if claim.Error != "" {
+			unread = append(unread, claim.Error)
+		}
 		if !claim.Bound() || !slices.Contains(pin, claim.Zone) {
 			continue
 		}
@@ -187,6 +194,9 @@ func (l *lifecycle) claimInPin(pin []string) string {
 			text += " and the pool's slice mounts it"
 		}
 		return text
+	}
+	if len(unread) > 0 {
+		return " — whether a model cache claim lives there is not known: " + strings.Join(unread, "; ")
 	}
 	return ""
 }

@@ -53,6 +53,10 @@ func TestLaunchRefusals(t *testing.T) {
 			[]string{"the model cache claim s/hf-cache (volume v) lives in a: re-run"}, []string{"mounts it:"}},
 		{"a claim elsewhere", poolOf(0, pinned("a"), cached(clustermanager.CacheClaim{Name: "hf-cache", Phase: "Bound", Volume: "v", Zone: "b"}), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))), nil, []string{"lives in"}},
 		{"claims unread", poolOf(0, pinned("a"), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))), []string{"whether a model cache claim lives there is not known: not read"}, nil},
+		{"a claim of which that is not known", poolOf(0, pinned("a"), cached(clustermanager.CacheClaim{Name: "hf-cache", Phase: "Bound", Volume: "v", Error: "forbidden"}), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))),
+			[]string{"whether a model cache claim lives there is not known: forbidden"}, nil},
+		{"a pin that cannot be read", poolOf(0, withRelease(func(release *clustermanager.PoolReleaseFacts) { release.Fault = "its zones are none" }), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")))),
+			[]string{"for g6.xlarge in at least a (which zones the pool may use is not known: its zones are none)"}, []string{"every"}},
 		{"a hint outside", poolOf(0, pinned("a"), cached(), events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")+" You can currently get g6.xlarge capacity by not specifying an Availability Zone in your request or choosing c, a, b."))),
 			[]string{"; the provider names capacity in b, c; Karpenter"}, nil},
 		{"a hint inside", poolOf(0, events(event("wc1-gpu-aaaaa", "06:00:00", short("g6.xlarge", "a")+" or choosing b, c."))), nil, []string{"the provider names"}},
@@ -98,5 +102,16 @@ func TestARefusalOfAClusterWhoseZonesAreNotKnown(t *testing.T) {
 	}
 	if message := l.launchesFail().Message; strings.Contains(message, "no zone to move to") {
 		t.Error(message)
+	}
+}
+
+func TestValuesOfAReleaseThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	pool := lifecycleOf(poolOf(0, withRelease(func(release *clustermanager.PoolReleaseFacts) {
+		release.Fault, release.Accelerator = "its sizes are none", ""
+	})))
+	want := []string{"accelerator, sizes, zones and prewarm are not known: its sizes are none"}
+	if diff := cmp.Diff(want, pool.Notes); diff != "" || pool.Sizes != nil || pool.Accelerator != "" {
+		t.Errorf("%s, %+v", diff, pool)
 	}
 }

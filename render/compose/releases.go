@@ -68,6 +68,8 @@ func listed(release clustermanager.Release, tags clustermanager.Reading[[]string
 // notOffered is the first reason why create_cluster does not take the release; "": it does.
 func notOffered(release clustermanager.Release, published *bool) string {
 	switch {
+	case release.Fault != "":
+		return "it cannot be read: " + release.Fault
 	case !slices.Contains(clustermanager.ClusterProviders(), release.Provider):
 		return fmt.Sprintf("clusters of provider line %s are not offered", release.Provider)
 	case release.State != clustermanager.ReleaseActive:
