@@ -210,6 +210,8 @@ func TestNodesStep(t *testing.T) {
 		{"8, a cluster that cannot be read", poolOf(2, unreadable, withMachinePool(func(machinePool *clustermanager.MachinePoolFacts) { machinePool.ReadyReplicas = 1 })), "inProgress since 09:10:00: 1 of 2 node(s) ready; the cluster's nodes could not be read: no way in", "scaling", 2},
 		{"9, a MachinePool that waits", poolOf(0, withMachinePool(func(machinePool *clustermanager.MachinePoolFacts) { machinePool.Conditions = nil })), "pending", "creating", 2},
 		{"10, none", poolOf(0, byHand), "done since 09:10:00 finished 09:10:00: no node: the pool is scaled to zero until a pod asks for one", "ready", 1},
+		{"10, a pool made by hand on a cluster that cannot be read", poolOf(0, byHand, unreadable), "done since 09:10:00 finished 09:10:00: no node: the pool is scaled to zero until a pod asks for one; the cluster's nodes could not be read: no way in", "ready", 1},
+		{"10, a cluster that cannot be read", poolOf(0, unreadable), ": the MachinePool lists no node; whether the cluster has one is not known; the cluster's nodes could not be read: no way in", "", 2},
 		{"11, its own count", poolOf(2, byHand), "done since 09:10:00 finished 09:10:00: 2 node(s) ready (aws:///a/i-1, aws:///b/i-2)", "ready", 1},
 		{"half of the cluster read", poolOf(2, func(facts *clustermanager.NodePoolFacts) {
 			facts.Nodes = clustermanager.Unknown[[]clustermanager.PoolNode]("no way in")

@@ -125,6 +125,9 @@ var nodesRows = []nodesRow{
 	{func(_ *lifecycle, machinePool clustermanager.LifecycleStep) bool {
 		return machinePool.State != clustermanager.StepDone
 	}, (*lifecycle).nodesWait},
+	{func(l *lifecycle, _ clustermanager.LifecycleStep) bool {
+		return l.machinePool.Replicas == 0 && l.release != nil && !l.pool.Readable()
+	}, (*lifecycle).zeroUnknown},
 	{func(l *lifecycle, _ clustermanager.LifecycleStep) bool { return l.machinePool.Replicas == 0 }, (*lifecycle).scaledToZero},
 	{func(*lifecycle, clustermanager.LifecycleStep) bool { return true }, (*lifecycle).replicasReady},
 }
@@ -332,6 +335,11 @@ func (l *lifecycle) nodesWait() clustermanager.LifecycleStep {
 		return clustermanager.LifecycleStep{Message: err.Error()}
 	}
 	return clustermanager.LifecycleStep{State: clustermanager.StepPending}
+}
+
+// zeroUnknown has no state: the MachinePool of a pool that Karpenter scales lists a node minutes after it is there.
+func (l *lifecycle) zeroUnknown() clustermanager.LifecycleStep {
+	return clustermanager.LifecycleStep{Message: "the MachinePool lists no node; whether the cluster has one is not known"}
 }
 
 func (l *lifecycle) scaledToZero() clustermanager.LifecycleStep {
