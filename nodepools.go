@@ -126,6 +126,7 @@ func ConditionOf(conditions []Condition, of string) *Condition {
 // PoolReleaseFacts are a pool's release as its lifecycle is told from.
 type PoolReleaseFacts struct {
 	PoolRelease
+	ReleaseUptake
 	Namespace string    `json:"namespace"`
 	Created   time.Time `json:"created"`
 	// DeletedAt is its deletionTimestamp.
@@ -133,11 +134,6 @@ type PoolReleaseFacts struct {
 	Conditions []Condition `json:"conditions,omitempty"`
 	// Prewarm is the release's value pool.prewarm.enabled.
 	Prewarm bool `json:"prewarm,omitempty"`
-	// Finalized says that helm-controller's finalizer is on it.
-	Finalized bool `json:"finalized,omitempty"`
-	// Generation and ObservedGeneration are metadata.generation and status.observedGeneration; 0: not set.
-	Generation         int64 `json:"generation,omitempty"`
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Fault says why its values could not be read whole; "": they were.
 	Fault string `json:"fault,omitempty"`
 }

@@ -57,12 +57,8 @@ type RunningCluster struct {
 // LiveRelease is a HelmRelease as a removal sees it.
 type LiveRelease struct {
 	LiveObject
+	ReleaseUptake
 	Deleting bool `json:"deleting,omitempty"`
-	// Guarded says that helm-controller's finalizer is on it, so that a delete uninstalls.
-	Guarded bool `json:"guarded,omitempty"`
-	// Generation and ObservedGeneration are metadata.generation and status.observedGeneration; 0: not set.
-	Generation         int64 `json:"generation,omitempty"`
-	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// PruneDisabled says that an annotation keeps Flux from pruning it.
 	PruneDisabled bool `json:"pruneDisabled,omitempty"`
 }

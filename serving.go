@@ -57,6 +57,7 @@ type Node struct {
 
 // Slice is a cluster's agent-platform release.
 type Slice struct {
+	ReleaseUptake
 	Cluster string         `json:"cluster"`
 	Release NamespacedName `json:"release"`
 	Owned   bool           `json:"owned"`

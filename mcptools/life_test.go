@@ -3,6 +3,7 @@ package mcptools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -42,6 +44,8 @@ type life struct {
 	writes []string
 	// before is asked before each write, which has a number from 1 on; false: the connection breaks instead.
 	before func(write int) bool
+	// uninstalls says that a release that is deleted is gone at once.
+	uninstalls bool
 }
 
 // chartFolder holds the fixtures' charts.
@@ -130,6 +134,14 @@ func newLife(t *testing.T, reader survey.Charts, objects map[string]string, gone
 	return l
 }
 
+// life opens the state that a call is made over.
+func (w written) life(t *testing.T, reader survey.Charts) *life {
+	t.Helper()
+	l := newLife(t, reader, w.objects, w.gone...)
+	l.uninstalls = w.uninstalls
+	return l
+}
+
 // startForge starts the forge that mode commit writes to.
 func (l *life) startForge(t *testing.T) {
 	t.Helper()
@@ -162,6 +174,9 @@ func (l *life) through(t *testing.T, address string) string {
 			panic(http.ErrAbortHandler)
 		}
 		proxy.ServeHTTP(w, r)
+		if l.uninstalls && r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/helmreleases/") {
+			_ = l.setFinalizers(path.Base(r.URL.Path), "[]")
+		}
 	}))
 	t.Cleanup(server.Close)
 	return server.URL + target.Path
@@ -265,21 +280,27 @@ func (l *life) state(t *testing.T) map[string]any {
 // none once it has uninstalled it.
 func (l *life) finalizers(t *testing.T, release, list string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, l.address+"/apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases/"+release,
+	if err := l.setFinalizers(release, list); err != nil {
+		t.Fatalf("HelmRelease %s: %v", release, err)
+	}
+}
+
+func (l *life) setFinalizers(release, list string) error {
+	request, err := http.NewRequest(http.MethodPatch, l.address+"/apis/helm.toolkit.fluxcd.io/v2/namespaces/org-acme/helmreleases/"+release,
 		strings.NewReader(`{"metadata":{"finalizers":`+list+`}}`))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	request.Header.Set("Content-Type", "application/merge-patch+json")
 	request.Header.Set("Authorization", "Bearer "+l.token.Reveal())
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	_ = response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		t.Fatalf("HelmRelease %s: %s", release, response.Status)
+		err = errors.New(response.Status)
 	}
+	return errors.Join(err, response.Body.Close())
 }
 
 // changes are an answer's objects in words.

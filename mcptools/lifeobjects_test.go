@@ -10,6 +10,8 @@ type written struct {
 	objects   map[string]string
 	// gone are files of the fixtures that the state lacks.
 	gone []string
+	// uninstalls says that a release that is deleted is gone at once, as helm-controller would have it.
+	uninstalls bool
 	// want are the objects that the call answers, in their order.
 	want []string
 }
@@ -129,8 +131,8 @@ func everyWrite() []written {
 		},
 		{
 			name: "serving off, uninstalled at once", tool: "disable_model_serving", arguments: map[string]any{"cluster": "wc1", "force": true},
-			objects: map[string]string{managementFile: strings.ReplaceAll(served[managementFile], "finalizers: [finalizers.fluxcd.io], ", ""), clusterFile: served[clusterFile]},
-			want:    each("delete", append(append(append([]string{}, teardownWrites...), sliceGoes...), "Namespace model-serving")...),
+			objects: served, uninstalls: true,
+			want: each("delete", append(append(append([]string{}, teardownWrites...), sliceGoes...), "Namespace model-serving")...),
 		},
 		{
 			name: "serving off beside another slice", tool: "disable_model_serving", arguments: map[string]any{"cluster": "wc1", "force": true},

@@ -18,7 +18,7 @@ func TestADryRunThenTheCallThenADryRun(t *testing.T) {
 	for _, of := range everyWrite() {
 		t.Run(of.name, func(t *testing.T) {
 			t.Parallel()
-			l := newLife(t, reader, of.objects, of.gone...)
+			l := of.life(t, reader)
 			plan := l.done(t, of, map[string]any{"dryRun": true})
 			if writes := l.reset(); writes != 0 || len(l.state(t)) != 0 {
 				t.Errorf("a dry run wrote: %d", writes)
@@ -31,13 +31,14 @@ func TestADryRunThenTheCallThenADryRun(t *testing.T) {
 				t.Errorf("the call differs from its dry run (-call +dry run)\n%s", diff)
 			}
 			l.reset()
-			again := l.run(t.Context(), t, of, map[string]any{"dryRun": true})
-			if again.Reason == clustermanager.ReasonNotFound {
+			if again := l.run(t.Context(), t, of, map[string]any{"dryRun": true}); again.Reason == clustermanager.ReasonNotFound {
 				return
 			}
-			for _, change := range changes(l.done(t, of, nil)) {
-				if !strings.HasPrefix(change, "unchanged ") && !strings.HasPrefix(change, "terminating ") {
-					t.Errorf("once more: %s", change)
+			for name, more := range map[string]map[string]any{"a dry run once more": {"dryRun": true}, "once more": nil} {
+				for _, change := range changes(l.done(t, of, more)) {
+					if !strings.HasPrefix(change, "unchanged ") && !strings.HasPrefix(change, "terminating ") {
+						t.Errorf("%s: %s", name, change)
+					}
 				}
 			}
 			if writes := l.reset(); writes != 0 {
@@ -61,7 +62,7 @@ func TestACallKilledAtEveryWrite(t *testing.T) {
 	for _, of := range everyWrite() {
 		t.Run(of.name, func(t *testing.T) {
 			t.Parallel()
-			whole := newLife(t, reader, of.objects, of.gone...)
+			whole := of.life(t, reader)
 			whole.done(t, of, nil)
 			want := whole.state(t)
 			writes := slices.Clone(whole.writes)
@@ -69,7 +70,7 @@ func TestACallKilledAtEveryWrite(t *testing.T) {
 				t.Fatalf("%d writes of %d objects: %v", len(writes), len(of.want), writes)
 			}
 			for survived := range writes {
-				l := newLife(t, reader, of.objects, of.gone...)
+				l := of.life(t, reader)
 				ctx, kill := context.WithCancel(t.Context())
 				l.before = func(write int) bool {
 					if write > survived {
@@ -103,7 +104,7 @@ func TestWhatIsMadeGoesAgain(t *testing.T) {
 		// release is the one that helm-controller takes up and uninstalls; "": no guard asks for that.
 		release string
 	}{
-		"serving": {create: written{tool: "enable_model_serving", arguments: map[string]any{"cluster": "wc1"}}, remove: written{tool: "disable_model_serving", arguments: map[string]any{"cluster": "wc1"}}},
+		"serving": {create: written{tool: "enable_model_serving", arguments: map[string]any{"cluster": "wc1"}}, remove: written{tool: "disable_model_serving", arguments: map[string]any{"cluster": "wc1"}}, release: "wc1-agent-platform"},
 		"a pool with serving": {create: written{tool: "create_node_pool", arguments: pool}, remove: written{tool: "delete_node_pool", arguments: pool}, release: "wc1-gpu-l4",
 			gone: []string{poolRelease, poolSource, "management/org-acme/machinepool-wc1-gpu-a10g.yaml"}},
 		"a cluster": {create: written{tool: "create_cluster", arguments: map[string]any{"organization": "acme", "name": "dev01", "provider": "aws"}}, remove: written{tool: "delete_cluster", arguments: cluster}, release: "dev01"},

@@ -25,14 +25,21 @@ func poolReleaseFacts(cluster clustermanager.Cluster, object *unstructured.Unstr
 	facts := clustermanager.PoolReleaseFacts{
 		PoolRelease: pool, Namespace: object.GetNamespace(),
 		Created: object.GetCreationTimestamp().UTC(), DeletedAt: deletedAt(object), Conditions: conditionsOf(object),
-		Prewarm:    isTrueAt(object.Object, "spec", "values", "pool", "prewarm", "enabled"),
-		Finalized:  slices.Contains(object.GetFinalizers(), fluxFinalizer),
-		Generation: object.GetGeneration(), ObservedGeneration: numberAt(object.Object, "status", "observedGeneration"),
+		Prewarm:       isTrueAt(object.Object, "spec", "values", "pool", "prewarm", "enabled"),
+		ReleaseUptake: uptakeOf(object),
 	}
 	if err != nil {
 		facts.Fault = err.Error()
 	}
 	return facts
+}
+
+// uptakeOf is how far helm-controller has come with a release; it says -1 before its first look.
+func uptakeOf(release *unstructured.Unstructured) clustermanager.ReleaseUptake {
+	return clustermanager.ReleaseUptake{
+		Finalized:  slices.Contains(release.GetFinalizers(), fluxFinalizer),
+		Generation: release.GetGeneration(), ObservedGeneration: max(0, numberAt(release.Object, "status", "observedGeneration")),
+	}
 }
 
 // machinePoolFacts are what a MachinePool says of itself.

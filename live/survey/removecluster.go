@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
@@ -78,11 +77,8 @@ func (r *Reader) liveRelease(ctx context.Context, reference clustermanager.Objec
 	if err != nil {
 		return nil, err
 	}
-	observed, _, _ := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
 	return &clustermanager.LiveRelease{
-		LiveObject: *live, Deleting: object.GetDeletionTimestamp() != nil,
-		Guarded:    slices.Contains(object.GetFinalizers(), fluxFinalizer),
-		Generation: object.GetGeneration(), ObservedGeneration: max(0, observed),
+		LiveObject: *live, ReleaseUptake: uptakeOf(object), Deleting: object.GetDeletionTimestamp() != nil,
 		PruneDisabled: object.GetAnnotations()[annotationPrune] == "disabled",
 	}, nil
 }

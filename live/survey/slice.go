@@ -48,7 +48,7 @@ func releasedSlice(cluster string, release *unstructured.Unstructured) (clusterm
 		return clustermanager.Slice{}, fmt.Errorf("%s: reading its values: %s", clustermanager.ReferenceTo(release), fault)
 	}
 	return clustermanager.Slice{
-		Cluster: cluster, Release: nameOf(release), Owned: owned(release),
+		ReleaseUptake: uptakeOf(release), Cluster: cluster, Release: nameOf(release), Owned: owned(release),
 		Values:   clustermanager.NewValues(runtime.DeepCopyJSON(mapAt(release.Object, "spec", "values"))),
 		Deployed: deployedVersion(release), Removing: deleting(release),
 	}, nil

@@ -151,14 +151,8 @@ func (r *clusterRemoval) checkOwned() error {
 	return nil
 }
 
-// checkReconciled keeps a release that helm-controller has not seen yet from being deleted: without its finalizer the
-// object would go and the cluster stay.
 func (r *clusterRemoval) checkReconciled() error {
-	stale := r.release.ObservedGeneration > 0 && r.release.ObservedGeneration < r.release.Generation
-	if r.release.Deleting || r.release.Guarded && !stale {
-		return nil
-	}
-	return clustermanager.Refuse("%s: helm-controller has not reconciled it since its last write, so a removal would not uninstall the cluster: wait for it, then call again", r.release.Reference)
+	return checkReconciled(r.release.Reference, r.release.ReleaseUptake, r.release.Deleting)
 }
 
 // checkApplier judges the Kustomization that has the release in its inventory.

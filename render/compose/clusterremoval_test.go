@@ -44,7 +44,7 @@ func standingCluster() clustermanager.RemoveClusterSurvey {
 		Settings: clustermanager.Settings{Installation: "gazelle"},
 		Running:  clustermanager.Known(&clustermanager.RunningCluster{UID: "1"}),
 		Release: clustermanager.Known(&clustermanager.LiveRelease{
-			LiveObject: *live(objects.Release), Guarded: true, Generation: 2, ObservedGeneration: 2,
+			LiveObject: *live(objects.Release), ReleaseUptake: clustermanager.ReleaseUptake{Finalized: true, Generation: 2, ObservedGeneration: 2},
 		}),
 		Source: clustermanager.Known(live(objects.Source)), Values: clustermanager.Known(live(objects.Values)),
 		Labelled: clustermanager.Known([]clustermanager.LiveObject{
@@ -256,8 +256,8 @@ func TestRemovalRefusals(t *testing.T) {
 		"a pool called so": {release(func(r *clustermanager.LiveRelease) {
 			r.Labels = map[string]string{clustermanager.LabelManagedBy: "cluster-manager", clustermanager.LabelChart: "gpu-node-pool", clustermanager.LabelCluster: "dev", clustermanager.LabelNodePool: "01"}
 		}), both, `another release of ours (chart "gpu-node-pool", cluster "dev"`},
-		"no finalizer": {release(func(r *clustermanager.LiveRelease) { r.Guarded = false }), both, "helm-controller has not reconciled it"},
-		"stale":        {release(func(r *clustermanager.LiveRelease) { r.ObservedGeneration = 1 }), both, "helm-controller has not reconciled it"},
+		"no finalizer": {release(func(r *clustermanager.LiveRelease) { r.Finalized = false }), both, "helm-controller has not taken it up yet"},
+		"stale":        {release(func(r *clustermanager.LiveRelease) { r.ObservedGeneration = 1 }), both, "helm-controller has not taken it up yet"},
 		"another Kustomization": {release(func(r *clustermanager.LiveRelease) {
 			r.InInventoryOf = &clustermanager.NamespacedName{Namespace: "default", Name: "clusters-dev01"}
 		}), both, "Kustomization default/clusters-dev01 applies it, and that is not the one that create_cluster made"},
@@ -296,7 +296,7 @@ func TestRemovalRefusals(t *testing.T) {
 			}
 		}
 	}
-	deleting := release(func(r *clustermanager.LiveRelease) { r.Deleting, r.Guarded = true, false })
+	deleting := release(func(r *clustermanager.LiveRelease) { r.Deleting, r.Finalized = true, false })
 	if _, err := RemoveCluster(removeDev01(clustermanager.ModeApply), deleting); err != nil {
 		t.Errorf("a removal under way is refused: %v", err)
 	}

@@ -79,7 +79,7 @@ func (r *removal) readSlice() error {
 
 // compose puts the steps in their order.
 func (r *removal) compose() ([]clustermanager.Step, error) {
-	if err := r.guardModels(); err != nil {
+	if err := establishAll(r.guardModels, r.checkReconciled); err != nil {
 		return nil, err
 	}
 	configurations, err := r.teardown.configurations(r.slice.TargetNamespace())
@@ -175,6 +175,12 @@ func (r *removal) guardModels() error {
 		Message: r.cluster() + ": models are served on it: " + strings.Join(names, ", ") + ": " + unloadHint,
 		Block:   &clustermanager.RefusalBlock{Nodes: []string{}, Models: names, Hint: unloadHint, ReadFrom: "cluster"},
 	}
+}
+
+// checkReconciled is about a release that goes; one that stays, or has lost its source already, installs nothing more.
+func (r *removal) checkReconciled() error {
+	stays := len(r.others) > 0 || r.slice.Removing
+	return checkReconciled(clustermanager.SliceReference(r.survey.Cluster), r.slice.ReleaseUptake, stays)
 }
 
 // switchedOff writes the release anew without serving. One that has none already is left, wherever it comes from.

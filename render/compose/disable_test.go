@@ -108,6 +108,32 @@ func TestDisableAnUnreadableCluster(t *testing.T) {
 	}
 }
 
+// A slice that helm-controller has not taken up as it stands is not removed, in neither mode and not by force.
+func TestDisableAnUnreconciledSlice(t *testing.T) {
+	on := map[string]any{"enabled": true}
+	for name, test := range map[string]struct {
+		change  func(*clustermanager.Slice)
+		values  map[string]any
+		refused bool
+	}{
+		"no finalizer":                       {change: func(s *clustermanager.Slice) { s.Finalized = false }, refused: true},
+		"an unseen generation":               {change: func(s *clustermanager.Slice) { s.Generation = 3 }, refused: true},
+		"never reported":                     {change: func(s *clustermanager.Slice) { s.ObservedGeneration = 0 }},
+		"on its way out":                     {change: func(s *clustermanager.Slice) { s.Finalized, s.Removing = false, true }},
+		"it stays, since it carries another": {change: func(s *clustermanager.Slice) { s.Finalized = false }, values: map[string]any{"components": map[string]any{"kagent": on}}},
+	} {
+		for _, mode := range []clustermanager.Mode{clustermanager.ModeApply, clustermanager.ModeCommit} {
+			survey, request := servedOn(t, test.values), disable(mode)
+			request.Force = true
+			test.change(survey.Serving.Slice.Or(nil))
+			made, err := DisableServing(request, survey)
+			if test.refused != (clustermanager.ReasonOf(err) == clustermanager.ReasonRefused) || test.refused && (!strings.Contains(err.Error(), "helm-controller has not taken it up yet") || made.Plan.Steps != nil) {
+				t.Errorf("%s, mode %s: %v", name, mode, err)
+			}
+		}
+	}
+}
+
 // A release that carries another slice stays, and only what serving alone needs is switched off in it.
 func TestDisableKeepsAnotherSlice(t *testing.T) {
 	on := map[string]any{"enabled": true}

@@ -88,6 +88,7 @@ func (d dice) serving(cluster clustermanager.Cluster) clustermanager.ServingSurv
 		existing = &clustermanager.Slice{
 			Cluster: cluster.Name, Owned: d.flip(), Values: d.values(), Tag: d.pick("", "4.50.0"), Range: d.pick("", ">=4.85.0 <5.0.0"),
 			Deployed: d.pick("", "4.30.0", "4.50.0", "4.85.0", "lab"), Removing: d.IntN(8) == 0,
+			ReleaseUptake: clustermanager.ReleaseUptake{Finalized: d.IntN(8) > 0},
 		}
 	}
 	release := platform()

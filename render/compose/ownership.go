@@ -47,6 +47,15 @@ func (b *base) removePart(chart string, references ...clustermanager.ObjectRefer
 	return steps, nil
 }
 
+// checkReconciled waits for helm-controller: a release that it has not taken up as it stands would go without its
+// uninstall. What is on its way out already goes on.
+func checkReconciled(release clustermanager.ObjectReference, uptake clustermanager.ReleaseUptake, going bool) error {
+	if going || !uptake.Pending() {
+		return nil
+	}
+	return clustermanager.Refuse("%s: helm-controller has not taken it up yet as it stands, so deleting it now would leave what it installs: wait until it has, then call again", release)
+}
+
 // sliceGone says that the slice went before the call.
 func (b *base) sliceGone() bool {
 	live, known := b.survey.Live[clustermanager.LiveKey(clustermanager.SliceReference(b.survey.Cluster))].Get()

@@ -141,13 +141,8 @@ func (r *nodePoolRemoval) guardNodes() error {
 	return nil
 }
 
-// checkReconciled waits for helm-controller: a release that it has not taken up yet would go without its uninstall.
 func (r *nodePoolRemoval) checkReconciled() error {
-	unseen := r.release.ObservedGeneration > 0 && r.release.ObservedGeneration < r.release.Generation
-	if r.release.DeletedAt != nil || r.release.Finalized && !unseen {
-		return nil
-	}
-	return clustermanager.Refuse("%s: helm-controller has not taken it up yet, so deleting it now would leave what it installed: wait until it has, then call again", r.objects.Release)
+	return checkReconciled(r.objects.Release, r.release.ReleaseUptake, r.release.DeletedAt != nil)
 }
 
 // guardRelease: what a Kustomization applies is removed in its repository alone.
