@@ -13,8 +13,18 @@ import (
 func TestAnotherSliceStaysOn(t *testing.T) {
 	survey := servingOf(t, "wc1")
 	values := map[string]any{
-		"components": map[string]any{"kagent": map[string]any{"enabled": true, "version": "1.x"}, "muster": map[string]any{"enabled": false}},
-		"kagent":     map[string]any{"replicas": 2},
+		"components": map[string]any{
+			"kagent": map[string]any{"enabled": true, "version": "1.x"}, "muster": map[string]any{"enabled": false, "version": "2.x"},
+			"theirs": map[string]any{"enabled": false}, "kserve-llmisvc-resources": map[string]any{"enabled": true, "version": "0.1"},
+		},
+		"kagent":                   map[string]any{"replicas": 2},
+		"agents":                   map[string]any{"list": []any{"a"}},
+		"global":                   map[string]any{"domain": "theirs.example", "registry": "registry.example", "identity": map[string]any{"clientId": "theirs"}},
+		"gateway":                  map[string]any{"jwksEgress": map[string]any{"enabled": true}, "replicas": 3},
+		"gatewayApi":               map[string]any{"gateway": map[string]any{"tls": map[string]any{"secretName": "theirs"}, "class": "theirs"}},
+		"gitops":                   map[string]any{"targetNamespace": "theirs"},
+		"modelServing":             map[string]any{"cache": map[string]any{"pvc": map[string]any{"name": "hf-cache-x"}}, "serving": map[string]any{"replicas": 7}},
+		"kserve-llmisvc-resources": map[string]any{"replicas": 7},
 	}
 	runs(&survey, values)
 	enable := clustermanager.EnableModelServingRequest{Cluster: "wc1", Mode: "commit"}
@@ -24,9 +34,17 @@ func TestAnotherSliceStaysOn(t *testing.T) {
 	}
 	for _, plan := range []clustermanager.Plan{pooled.Plan, composed(t, serving("wc1", "gpu-l4"), survey).Plan} {
 		text := listing(plan)
-		for _, want := range []string{"components.kagent.enabled = true", `components.kagent.version = "1.x"`, "values.kagent.replicas = 2", "components.modelServing.enabled = true", "components.muster.enabled = false"} {
+		for _, want := range []string{"components.kagent.enabled = true", `components.kagent.version = "1.x"`, "values.kagent.replicas = 2", "components.modelServing.enabled = true", "components.muster.enabled = false",
+			"components.theirs.enabled = false", `values.agents.list[0] = "a"`, `values.global.registry = "registry.example"`, "values.gateway.replicas = 3", `values.gatewayApi.gateway.class = "theirs"`,
+			`values.global.domain = "wc1.`,
+		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s is missing in\n%s", want, text)
+			}
+		}
+		for _, ruled := range []string{`muster.version`, `"theirs.example"`, `clientId = "theirs"`, "jwksEgress", `secretName = "theirs"`, `targetNamespace = "theirs"`, "replicas = 7", `version = "0.1"`} {
+			if strings.Contains(text, ruled) {
+				t.Errorf("serving rules %s in\n%s", ruled, text)
 			}
 		}
 		if warned := strings.Join(plan.Warnings, "\n"); !strings.Contains(warned, "carries another slice too (kagent)") {

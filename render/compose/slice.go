@@ -37,8 +37,8 @@ type slice struct {
 	shared  []clustermanager.Step
 	// discovery is what the document has of it already, where the slice is not composed; nil: nothing.
 	discovery map[string]any
-	// others are the components of another slice that the release carries, sorted.
-	others []string
+	// kept are the values of another slice that the release carries; nil: it carries none.
+	kept map[string]any
 }
 
 // read takes what the slice is composed from. Who serves cannot always be told; that is for decide to refuse.
@@ -62,35 +62,6 @@ func (s *slice) readExisting() (err error) {
 		s.warn("HelmRelease %s: it is being removed, or stands without its source: what the installation does not take up now comes with a call once it is gone", s.existing.Release)
 	}
 	return err
-}
-
-// keepOthers lets another slice that the release carries be. What it holds in plain text is not copied anywhere.
-func (s *slice) keepOthers() error {
-	if s.existing == nil {
-		return nil
-	}
-	values := s.existing.Values.Reveal()
-	if s.others = otherComponents(values); len(s.others) == 0 {
-		return nil
-	}
-	kept := map[string]any{}
-	keepComponents(kept, values, s.others)
-	if paths := clustermanager.NewValues(kept).Credentials(); len(paths) > 0 {
-		return clustermanager.Refuse("%s: it carries another slice too (%s), whose values hold credentials in plain text (%s), and writing the release anew would copy them: move them into a Secret there, then call again",
-			clustermanager.SliceReference(s.survey.Cluster), strings.Join(s.others, ", "), strings.Join(paths, ", "))
-	}
-	s.warn("%s: it carries another slice too (%s), which stays on with the values under its components' names", s.existing.Release, strings.Join(s.others, ", "))
-	return nil
-}
-
-// keepComponents copies the components' switches and the values under their own names.
-func keepComponents(values, from map[string]any, components []string) {
-	for _, name := range components {
-		set(values, copied(lookup(from, "components", name)), "components", name)
-		if own, there := from[name]; there && values[name] == nil {
-			values[name] = copied(own)
-		}
-	}
 }
 
 func (s *slice) readPlatform() error {

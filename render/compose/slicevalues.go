@@ -78,10 +78,7 @@ func (s *slice) values() map[string]any {
 	for _, write := range []func(map[string]any){s.setPlatform, s.setTarget, s.setGateway, s.setServing, s.setCache, s.setRuntime} {
 		write(values)
 	}
-	if s.existing != nil {
-		keepComponents(values, s.existing.Values.Reveal(), s.others)
-	}
-	return values
+	return s.withKept(values)
 }
 
 func (s *slice) components() map[string]any {
