@@ -9,9 +9,6 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-// TrailerKey marks a commit as the product's own.
-const TrailerKey = "Cluster-Manager"
-
 // BranchName is the branch of a proposal: <prefix>/<installation>/<verb>-<subject>-…, such as
 // cluster-manager/gazelle/add-wc1-gpu. An empty installation leaves its segment out.
 func BranchName(prefix, installation, verb string, subject ...string) string {
@@ -20,28 +17,6 @@ func BranchName(prefix, installation, verb string, subject ...string) string {
 		segments = append(segments, installation)
 	}
 	return strings.TrimPrefix(strings.Join(append(segments, strings.Join(append([]string{verb}, subject...), "-")), "/"), "/")
-}
-
-// Trailer is the value of a commit's trailer; the subject is [<installation>/]<cluster>[/<pool>].
-func Trailer(tool, subject string) string { return tool + " " + subject }
-
-// message is the commit's message: the title and, as its last paragraph, the trailer.
-func message(title, trailer string) string {
-	return clustermanager.OneLine(title, 0) + "\n\n" + TrailerKey + ": " + clustermanager.OneLine(trailer, 0) + "\n"
-}
-
-// isOurs says whether a commit's message carries the trailer in its last paragraph.
-func isOurs(message string) bool {
-	paragraphs := strings.Split(strings.TrimSpace(strings.ReplaceAll(message, "\r\n", "\n")), "\n\n")
-	if len(paragraphs) < 2 {
-		return false
-	}
-	for line := range strings.SplitSeq(paragraphs[len(paragraphs)-1], "\n") {
-		if strings.HasPrefix(line, TrailerKey+": ") {
-			return true
-		}
-	}
-	return false
 }
 
 // invalidBranch is what git refuses in a branch name, besides the names of its own.

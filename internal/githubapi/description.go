@@ -14,12 +14,19 @@ import (
 var calls = map[string][]string{
 	"/user":                 {"get"},
 	"/repos/{owner}/{repo}": {"get"},
-	"/repos/{owner}/{repo}/compare/{basehead}":        {"get"},
-	"/repos/{owner}/{repo}/git/ref/{ref}":             {"get"},
-	"/repos/{owner}/{repo}/pulls":                     {"get", "post"},
-	"/repos/{owner}/{repo}/pulls/{pull_number}":       {"get", "patch"},
-	"/repos/{owner}/{repo}/rules/branches/{branch}":   {"get"},
-	"/repos/{owner}/{repo}/pulls/{pull_number}/merge": {"put"},
+	"/repos/{owner}/{repo}/compare/{basehead}":          {"get"},
+	"/repos/{owner}/{repo}/git/ref/{ref}":               {"get"},
+	"/repos/{owner}/{repo}/git/matching-refs/{ref}":     {"get"},
+	"/repos/{owner}/{repo}/commits/{ref}/check-runs":    {"get"},
+	"/repos/{owner}/{repo}/commits/{ref}/status":        {"get"},
+	"/repos/{owner}/{repo}/check-runs":                  {"post"},
+	"/repos/{owner}/{repo}/check-runs/{check_run_id}":   {"patch"},
+	"/repos/{owner}/{repo}/pulls":                       {"get", "post"},
+	"/repos/{owner}/{repo}/pulls/{pull_number}":         {"get", "patch"},
+	"/repos/{owner}/{repo}/rules/branches/{branch}":     {"get"},
+	"/repos/{owner}/{repo}/pulls/{pull_number}/merge":   {"put"},
+	"/repos/{owner}/{repo}/pulls/{pull_number}/commits": {"get"},
+	"/repos/{owner}/{repo}/pulls/{pull_number}/files":   {"get"},
 }
 
 // basicError is the form of an answer that the description has for most of what is no success.

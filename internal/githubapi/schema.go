@@ -24,13 +24,16 @@ type schema struct {
 	Maximum              *float64           `json:"maximum"`
 	MinLength            int                `json:"minLength"`
 	MaxLength            *int               `json:"maxLength"`
+	MaxItems             *int               `json:"maxItems"`
 	Required             []string           `json:"required"`
 	Properties           map[string]*schema `json:"properties"`
-	AdditionalProperties *bool              `json:"additionalProperties"`
+	AdditionalProperties *additional        `json:"additionalProperties"`
 	Items                *schema            `json:"items"`
 	AllOf                []*schema          `json:"allOf"`
-	// OneOf is read as "at least one": GitHub's alternatives overlap.
+	// OneOf is read as "at least one": GitHub's alternatives overlap. What alternatives of AnyOf leave open, such as
+	// further fields, opens the schema that they stand in no more than they say of themselves.
 	OneOf []*schema `json:"oneOf"`
+	AnyOf []*schema `json:"anyOf"`
 
 	// Said for readers alone.
 	Title           ignored `json:"title"`
@@ -59,10 +62,22 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 	return decoder.Decode((*plain)(s))
 }
 
+// additional says whether fields beyond the described ones are allowed. Of a schema for them only that much is read.
+type additional struct{ allowed bool }
+
+// UnmarshalJSON takes a boolean or a schema.
+func (a *additional) UnmarshalJSON(data []byte) error {
+	a.allowed = true
+	if bytes.HasPrefix(data, []byte("{")) {
+		return nil
+	}
+	return json.Unmarshal(data, &a.allowed)
+}
+
 // below are the schemas that this one is made of.
 func (s *schema) below() iter.Seq[*schema] {
 	return func(yield func(*schema) bool) {
-		parts := slices.Concat(slices.Collect(maps.Values(s.Properties)), s.AllOf, s.OneOf, []*schema{s.Items})
+		parts := slices.Concat(slices.Collect(maps.Values(s.Properties)), s.AllOf, s.OneOf, s.AnyOf, []*schema{s.Items})
 		for _, part := range parts {
 			if part != nil && !yield(part) {
 				return
@@ -93,6 +108,9 @@ func (s *schema) faults(at string, value any) []string {
 	case map[string]any:
 		found = append(found, s.fieldFaults(at, value)...)
 	case []any:
+		if s.MaxItems != nil && len(value) > *s.MaxItems {
+			found = append(found, fmt.Sprintf("%s has %d entries, described are at most %d", at, len(value), *s.MaxItems))
+		}
 		for i, item := range value {
 			if s.Items != nil {
 				found = append(found, s.Items.faults(fmt.Sprintf("%s[%d]", at, i), item)...)
@@ -117,7 +135,7 @@ func (s *schema) fieldFaults(at string, fields map[string]any) []string {
 		switch {
 		case known:
 			found = append(found, described.faults(at+"."+name, fields[name])...)
-		case s.AdditionalProperties != nil && !*s.AdditionalProperties:
+		case s.AdditionalProperties != nil && !s.AdditionalProperties.allowed:
 			found = append(found, at+"."+name+" is not described")
 		}
 	}
@@ -127,7 +145,7 @@ func (s *schema) fieldFaults(at string, fields map[string]any) []string {
 // nearest returns the faults by that alternative which has the fewest.
 func (s *schema) nearest(at string, value any) []string {
 	var nearest []string
-	for i, alternative := range s.OneOf {
+	for i, alternative := range slices.Concat(s.OneOf, s.AnyOf) {
 		if found := alternative.faults(at, value); i == 0 || len(found) < len(nearest) {
 			nearest = found
 		}
@@ -195,7 +213,7 @@ func (s *schema) fields() (fields map[string]*schema, open bool) {
 	if fields == nil {
 		fields = map[string]*schema{}
 	}
-	open = s.AdditionalProperties != nil && *s.AdditionalProperties
+	open = s.AdditionalProperties != nil && s.AdditionalProperties.allowed
 	for _, part := range slices.Concat(s.AllOf, s.OneOf) {
 		more, wide := part.fields()
 		maps.Copy(fields, more)

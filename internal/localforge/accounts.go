@@ -19,6 +19,8 @@ type User struct {
 	Token clustermanager.Secret
 	// Push says that the account may push and open pull requests; without it, it may read.
 	Push bool
+	// App says that the account is an installation of an App.
+	App bool
 }
 
 // Rule is a rule of the host on branches.

@@ -54,6 +54,8 @@ type Forge struct {
 	// pulls guards the pull requests: an operation on them is one after the other, its git commands included.
 	pulls sync.Mutex
 	state state
+	// statuses are those of commits, by repository.
+	statuses map[string][]commitStatus
 }
 
 // New makes a forge that listens nowhere: a handler for a server of the caller's. The context ends its git commands.

@@ -58,6 +58,14 @@ func (f *Forge) newRoutes() *http.ServeMux {
 		"GET /pulls/{number}":            f.getPullRequest,
 		"PATCH /pulls/{number}":          f.updatePullRequest,
 		"PUT /pulls/{number}/merge":      f.mergePullRequest,
+		"GET /pulls/{number}/commits":    f.ofPullRequest((*Forge).commitsOf),
+		"GET /pulls/{number}/files":      f.ofPullRequest((*Forge).filesOf),
+
+		"GET /git/matching-refs/heads/{prefix...}": f.listReferences,
+		"GET /commits/{ref}/check-runs":            f.listCheckRuns,
+		"GET /commits/{ref}/status":                f.getStatus,
+		"POST /check-runs":                         f.createCheckRun,
+		"PATCH /check-runs/{id}":                   f.updateCheckRun,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
 		routes.HandleFunc(method+" "+apiRoot+"/repos/{owner}/{repo}"+path, f.authenticated(f.onRepository(handle)))

@@ -14,6 +14,8 @@ import (
 // which count from 1.
 type state struct {
 	PullRequests map[string][]*pullRequest `json:"pullRequests"`
+	// CheckRuns are the check runs of Apps, likewise.
+	CheckRuns map[string][]*checkRun `json:"checkRuns,omitempty"`
 }
 
 // pullRequest is a pull request as the state file keeps it. While it is open its hashes follow the branches.
@@ -44,7 +46,7 @@ type person struct {
 }
 
 func readState(path string) (state, error) {
-	empty := state{PullRequests: map[string][]*pullRequest{}}
+	empty := state{PullRequests: map[string][]*pullRequest{}, CheckRuns: map[string][]*checkRun{}}
 	if path == "" {
 		return empty, nil
 	}
