@@ -31,8 +31,8 @@ func DeleteWait(refusals int) time.Duration {
 	return wait
 }
 
-// jittered takes up to a tenth off an interval, by the record and the time, so that the looks at many do not bunch.
-func jittered(id string, now time.Time, interval time.Duration) time.Duration {
+// Jittered takes up to a tenth off an interval, by the record and the time, so that the looks at many do not bunch.
+func Jittered(id string, now time.Time, interval time.Duration) time.Duration {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(id + " " + strconv.FormatInt(now.UnixNano(), 10)))
 	return interval - time.Duration(hash.Sum64()%uint64(interval/10))

@@ -5,7 +5,8 @@ import "time"
 // UsageHours is the one usage that is metered: a cluster's hours, to its tenant.
 const UsageHours = "kubernetes.cluster.hours"
 
-// Hour is a metering row. Cluster and Number are its key, so that a row recorded twice is one row.
+// Hour is a metering row. Cluster and Number are its key, or Cluster and From, so that a row recorded twice is one row: a
+// cluster that is made again after its record went counts anew, from another time.
 type Hour struct {
 	Usage   string `json:"usage"`
 	Tenant  string `json:"tenantId"`

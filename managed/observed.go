@@ -114,6 +114,8 @@ type Answer struct {
 	Operation string
 	// Message is the provider's words of a refusal.
 	Message string
+	// Stale says that a call changed the record since the write was sent.
+	Stale bool
 }
 
 // working says that the status is of something in working order.

@@ -11,16 +11,22 @@ func (p *pass) answered(answer Answer) {
 	pool, known := row.pool(answer.Write.Pool)
 	refused := answer.Verdict == Refused
 	if !refused && answer.Operation != "" {
-		row.Operation = &Operation{Name: answer.Operation, Write: answer.Write}
+		row.Operation = &Operation{Name: answer.Operation, Write: answer.Write, Stale: answer.Stale}
 	}
 	switch kind := answer.Write.Kind; {
 	case kind == CreateCluster && refused:
 		p.fail(plane, FailedCreate, answer.Message)
 	case kind == CreateCluster:
 		p.accept(p.now)
+		if answer.Stale {
+			// What a call changed did not go out with it; what the provider has is struck off at the next look.
+			row.addChanges(changeOrder)
+		}
 		if known {
 			pool.Part.Accepted = true
 		}
+	case kind == UpdateCluster && refused && answer.Stale:
+		p.soon = true
 	case kind == UpdateCluster && refused:
 		p.fail(plane, FailedChange, answer.Message)
 	case kind == UpdateCluster:

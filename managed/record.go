@@ -66,7 +66,7 @@ type Cluster struct {
 	AcceptedAt time.Time `json:"acceptedAt,omitzero"`
 	ReadyAt    time.Time `json:"readyAt,omitzero"`
 	DeletedAt  time.Time `json:"deletedAt,omitzero"`
-	// NextLook is when the reconciler comes by; zero: never again.
+	// NextLook is when the reconciler comes by for it alone; zero: never again, or with all of its account.
 	NextLook time.Time `json:"nextLook,omitzero"`
 
 	ControlPlane Part `json:"controlPlane,omitzero"`

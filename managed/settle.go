@@ -139,7 +139,7 @@ func (p *pass) nextLook() {
 	if p.soon || p.write != nil || row.converging() {
 		interval = LookConverging
 	}
-	row.NextLook = p.now.Add(jittered(row.ID, p.now, interval))
+	row.NextLook = p.now.Add(Jittered(row.ID, p.now, interval))
 	if !p.at.IsZero() {
 		row.NextLook = p.at
 	}

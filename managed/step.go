@@ -64,7 +64,7 @@ func (p *pass) fail(part *Part, point FailurePoint, message string) {
 		message = "the provider gave no reason"
 	}
 	part.Failure, part.Failed = message, point
-	part.RetryAt = p.now.Add(jittered(p.row.ID, p.now, LookSettled))
+	part.RetryAt = p.now.Add(Jittered(p.row.ID, p.now, LookSettled))
 }
 
 // Messages of what the provider itself has no words for.

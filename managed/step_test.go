@@ -84,7 +84,7 @@ func TestR03Cadence(t *testing.T) {
 
 	waits := map[time.Duration]bool{}
 	for i := range 100 {
-		waits[jittered(ClusterID("acme", "alice", strings.Repeat("k", i)), start, LookSettled)] = true
+		waits[Jittered(ClusterID("acme", "alice", strings.Repeat("k", i)), start, LookSettled)] = true
 	}
 	if len(waits) < 95 {
 		t.Errorf("100 records have %d waits", len(waits))

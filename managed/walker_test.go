@@ -78,7 +78,22 @@ func (w *walker) step() {
 		w.now = w.now.Add(time.Duration(w.random.IntN(600)) * time.Second)
 	case !w.row.NextLook.IsZero():
 		w.due()
+		if w.chance(10) {
+			w.between = w.callBetween
+		}
 		w.pass()
+		w.between = nil
+	}
+}
+
+// callBetween is a call that comes in while a write is at the provider.
+func (w *walker) callBetween() {
+	switch {
+	case w.row.Deleting:
+	case w.chance(10):
+		w.delete()
+	default:
+		w.update(UpdateInput{ReleaseChannel: new(Channels()[w.random.IntN(4)])})
 	}
 }
 
@@ -222,7 +237,11 @@ func TestCalmWeatherMakesEveryClusterReady(t *testing.T) {
 		for range 60 {
 			w.weather(false)
 			w.due()
+			if w.chance(10) {
+				w.between = func() { w.update(UpdateInput{ReleaseChannel: new(Channels()[w.random.IntN(4)])}) }
+			}
 			w.pass()
+			w.between = nil
 			w.check(seed)
 		}
 		for range 60 {
@@ -234,6 +253,7 @@ func TestCalmWeatherMakesEveryClusterReady(t *testing.T) {
 		if w.row.State != StateReady {
 			t.Fatalf("seed %d: %s (%s)", seed, w.row.State, w.row.Message)
 		}
+		equal(t, fmt.Sprintf("seed %d: channel at the provider", seed), w.row.Channel, w.cloud.Channel)
 	}
 }
 

@@ -52,7 +52,9 @@ type world struct {
 	later     func(Write) bool
 	// blind says that the provider cannot be asked; crash that the answer to a write is lost.
 	blind, crash bool
-	made         int
+	// between is a call that comes in while a write is at the provider; it runs once.
+	between func()
+	made    int
 }
 
 type sentWrite struct {
@@ -97,6 +99,10 @@ func (w *world) pass() {
 		return
 	}
 	answer, lost := w.do(*result.Write)
+	if call := w.between; call != nil {
+		w.between, answer.Stale = nil, true
+		call()
+	}
 	if lost {
 		return
 	}
