@@ -76,7 +76,7 @@ func TestPins(t *testing.T) {
 	} {
 		equal(t, test.pin+" is "+test.version, test.want, pinned(test.pin, test.version))
 	}
-	if compareVersions("1.33.5-gke.900", "1.33.5-gke.1000") >= 0 || compareVersions("1.9.0", "1.10.0") >= 0 {
+	if CompareVersions("1.33.5-gke.900", "1.33.5-gke.1000") >= 0 || CompareVersions("1.9.0", "1.10.0") >= 0 {
 		t.Error("versions are compared as text")
 	}
 }

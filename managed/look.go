@@ -119,7 +119,7 @@ func (p *pass) show(seen *ProviderCluster) {
 	for i := range row.NodePools {
 		if shown, found := seen.pool(row.NodePools[i].Name); found && shown.Version != "" {
 			row.NodePools[i].NodeVersion = shown.Version
-			if row.NodeVersion == "" || compareVersions(shown.Version, row.NodeVersion) < 0 {
+			if row.NodeVersion == "" || CompareVersions(shown.Version, row.NodeVersion) < 0 {
 				row.NodeVersion = shown.Version
 			}
 		}

@@ -166,8 +166,8 @@ func pinned(pin, version string) bool {
 	return pin == "" || matches && (rest == "" || rest[0] == '.' || rest[0] == '-')
 }
 
-// compareVersions orders versions by their numbers, such as 1.33.5-gke.1162000.
-func compareVersions(some, other string) int { return slices.Compare(numbers(some), numbers(other)) }
+// CompareVersions orders versions by their numbers, such as 1.33.5-gke.1162000.
+func CompareVersions(some, other string) int { return slices.Compare(numbers(some), numbers(other)) }
 
 func numbers(version string) []int {
 	var all []int

@@ -96,7 +96,9 @@ type provider struct {
 	fails error
 }
 
-func (*provider) Capabilities() managed.Capabilities { return managed.Capabilities{ManagedKubernetes: true} }
+func (*provider) Capabilities() managed.Capabilities {
+	return managed.Capabilities{ManagedKubernetes: true}
+}
 
 func (p *provider) Versions(_ context.Context, account managed.Account, location string) (managed.VersionsAnswer, error) {
 	p.asked = append(p.asked, account.Project+" "+location)
