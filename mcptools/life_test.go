@@ -222,7 +222,9 @@ func (l *life) run(ctx context.Context, t *testing.T, of written, more map[strin
 		t.Fatal(err)
 	}
 	index := slices.IndexFunc(l.list, func(tool Tool) bool { return tool.Name == of.tool })
-	return l.call(ctx, l.list[index], raw, func(string) {})
+	ctx, observed := l.observe(ctx, l.list[index], raw)
+	defer observed.end()
+	return l.call(ctx, observed, func(string) {})
 }
 
 // done calls a tool, and wants it done whole.

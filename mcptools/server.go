@@ -17,6 +17,7 @@ import (
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/internal/limits"
+	"github.com/clustermanager/cluster-manager/internal/telemetry"
 	"github.com/clustermanager/cluster-manager/live/session"
 	"github.com/clustermanager/cluster-manager/live/survey"
 )
@@ -51,7 +52,9 @@ type Options struct {
 	Notes []string
 	// Limits bound what one caller may ask; nil: nothing does.
 	Limits *limits.Table
-	Log    *slog.Logger
+	// Observe begins the observation of a tool's call, and what it returns ends it; nil: nobody observes.
+	Observe func(ctx context.Context, tool string) (context.Context, func(telemetry.Outcome))
+	Log     *slog.Logger
 }
 
 // Tools is the set of tools over one installation.
@@ -166,22 +169,25 @@ func (t *Tools) handler(mcpServer *server.MCPServer, tool Tool) server.ToolHandl
 			}
 			raw = encoded
 		}
+		ctx, observed := t.observe(ctx, tool, raw)
+		defer observed.end()
 		done, err := t.admit(ctx, tool)
 		if err != nil {
-			return toolResult(t.logged(ctx, tool, time.Now(), resultOf(nil, err))), nil
+			return toolResult(observed.ended(ctx, clustermanager.Caller{}, nil, resultOf(nil, err))), nil
 		}
 		defer done()
 		if canBeAsked(ctx) {
 			switch asked, result := t.ask(ctx, tool, raw, replyOf(request)); {
 			case result != nil:
-				return toolResult(*result), nil
+				return toolResult(observed.ended(ctx, clustermanager.Caller{}, nil, *result)), nil
 			case asked != nil:
+				observed.ended(ctx, clustermanager.Caller{}, nil, Result{})
 				return server.NewInputRequestBuilder(asked.state).Elicit(confirmation, mcp.ElicitationParams{
 					Message: asked.text, RequestedSchema: map[string]any{"type": "object", "properties": map[string]any{}},
 				}).ToolResult(), nil
 			}
 		}
-		return toolResult(t.call(ctx, tool, raw, progress(ctx, mcpServer, request))), nil
+		return toolResult(t.call(ctx, observed, progress(ctx, mcpServer, request))), nil
 	}
 }
 
@@ -211,34 +217,26 @@ func replyOf(request mcp.CallToolRequest) *reply {
 }
 
 // call runs one tool: arguments against the schema, the caller, the handler.
-func (t *Tools) call(ctx context.Context, tool Tool, raw json.RawMessage, report func(string)) Result {
-	start := time.Now()
-	answer, err := t.answer(ctx, tool, raw, start, report)
-	return t.logged(ctx, tool, start, resultOf(answer, err))
+func (t *Tools) call(ctx context.Context, observed *observation, report func(string)) Result {
+	call := Call{Start: observed.start, Now: t.options.Now(), bounds: &bounds{}}
+	answer, err := t.answer(ctx, observed.tool, observed.raw, &call, report)
+	return observed.ended(ctx, call.Caller, answer, resultOf(answer, err))
 }
 
-func (t *Tools) logged(ctx context.Context, tool Tool, start time.Time, result Result) Result {
-	if t.options.Log != nil {
-		t.options.Log.InfoContext(ctx, "tool call", "tool", tool.Name, "reason", string(result.Reason), "duration", time.Since(start))
-	}
-	return result
-}
-
-func (t *Tools) answer(ctx context.Context, tool Tool, raw json.RawMessage, start time.Time, report func(string)) (any, error) {
+func (t *Tools) answer(ctx context.Context, tool Tool, raw json.RawMessage, call *Call, report func(string)) (any, error) {
 	arguments, err := checkArguments(tool, raw)
 	if err != nil {
 		return nil, err
 	}
-	caller, err := t.options.Caller(ctx)
-	if err != nil {
+	if call.Caller, err = t.options.Caller(ctx); err != nil {
 		return nil, err
 	}
 	var step string
-	call := Call{Caller: caller, Start: start, Now: t.options.Now(), bounds: &bounds{}, Progress: func(name string) {
+	call.Progress = func(name string) {
 		step = name
 		report(name)
-	}}
-	answer, err := tool.Handle(ctx, call, arguments)
+	}
+	answer, err := tool.Handle(ctx, *call, arguments)
 	return answer, call.explainTime(tool.Name, step, err)
 }
 
