@@ -24,9 +24,8 @@ const (
 // ComponentGatewayAPI is the component that brings the definitions of the Gateway API.
 const ComponentGatewayAPI = "gateway-api-crds"
 
-// Places where a slice switches a component on; everywhere else it is written as off.
+// Places where a slice switches a component on; everywhere else, and at "never", it is written as off.
 const (
-	EnabledNever  = "never"
 	EnabledAlways = "always"
 	// EnabledOnWorkload is on a workload cluster, not on the installation's own.
 	EnabledOnWorkload = "workload"
@@ -52,7 +51,7 @@ func (g Gate) holds(version *semver.Version) bool {
 // SliceComponent is a component of the slice's chart that a slice writes.
 type SliceComponent struct {
 	Name string `json:"name"`
-	// Enabled is one of the places above.
+	// Enabled is one of the places above, or "never".
 	Enabled string `json:"enabled"`
 	// Serving says that it is a part of serving: any other that is on in a release is another slice's.
 	Serving bool `json:"serving,omitempty"`
