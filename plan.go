@@ -133,8 +133,13 @@ func (s Step) Reference() ObjectReference { return ReferenceTo(s.Object) }
 // Plan is what should be done, in order.
 type Plan struct {
 	Steps    []Step
-	Notes    []string
 	Warnings []string
+	// Carried is the object whose file the repository must hold for the plan to be proposed, since the plan takes it away or
+	// changes it for that; nil: none has to be there.
+	Carried *ObjectReference
+	// NotCarried is the answer where the repository holds neither that nor anything of a place that the plan gives up: a
+	// *Refusal or a *NotFound.
+	NotCarried error
 }
 
 // Objects returns the references of the steps with the verb and lane, in order.

@@ -51,10 +51,6 @@ type change struct {
 	plan    clustermanager.Plan
 	// liveSteps are what a merge does not do, in words; of mode commit.
 	liveSteps []string
-	// removed is the object whose file the base must hold; "": none has to be there. notCarried is the answer where the
-	// plan gives up a place of which the repository holds nothing.
-	removed    string
-	notCarried error
 	// shown are the objects that the answer of mode apply shows instead of the plan's, without their credentials.
 	shown map[clustermanager.ObjectReference]map[string]any
 }
@@ -220,12 +216,9 @@ func (p *proposal) branch() string {
 }
 
 func (p *proposal) stage(ctx context.Context) error {
-	if err := p.checkRemoved(); err != nil {
-		return err
-	}
 	files, err := render.Files(p.change.plan, p.target, p.workspace.FS())
-	if errors.Is(err, render.ErrNotCarried) && p.change.notCarried != nil {
-		return p.change.notCarried
+	if errors.Is(err, render.ErrNotCarried) && p.change.plan.NotCarried != nil {
+		return p.change.plan.NotCarried
 	}
 	if err != nil {
 		return err
@@ -240,20 +233,6 @@ func (p *proposal) stage(ctx context.Context) error {
 	}
 	p.warnings = append(p.warnings, p.sealed.Warnings...)
 	return p.workspace.Stage(p.sealed.Files)
-}
-
-// checkRemoved refuses to propose the removal, or the change for one, of what the base does not hold.
-func (p *proposal) checkRemoved() error {
-	if p.change.removed == "" {
-		return nil
-	}
-	file := path.Join(p.target.Directory(), p.change.removed+".yaml")
-	_, err := fs.Stat(p.workspace.FS(), file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return clustermanager.Refuse("%s: %s at %s does not hold it, so there is nothing to propose: call again with mode apply, which does this on the installation",
-			file, p.target.Repository.FullName(), p.target.Repository.Branch)
-	}
-	return err
 }
 
 // proposal is the text around what is staged.

@@ -63,6 +63,6 @@ func (t *Tools) handleDeleteCluster(ctx context.Context, call Call, request clus
 		scope: request.Organization, summary: "remove workload cluster " + request.Name, changes: "remove workload cluster " + request.Name,
 		subject: request.Name,
 		survey:  clustermanager.Survey{Now: survey.Now, Settings: survey.Settings, Cluster: survey.Cluster, Target: survey.Target},
-		plan:    removal.Plan, liveSteps: removal.LiveSteps, notCarried: removal.NotCarried,
+		plan:    removal.Plan, liveSteps: removal.LiveSteps,
 	}, result)
 }

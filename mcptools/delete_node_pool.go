@@ -58,6 +58,6 @@ func (t *Tools) handleDeleteNodePool(ctx context.Context, call Call, request clu
 		verb: "remove", names: []string{survey.Cluster.Name, request.Name},
 		scope: survey.Cluster.Name, summary: "remove GPU node pool " + request.Name, changes: "remove GPU node pool " + request.Name,
 		subject: survey.Cluster.Name + "/" + request.Name,
-		survey:  survey.Survey, plan: removal.Plan, liveSteps: removal.LiveSteps, removed: removal.File,
+		survey:  survey.Survey, plan: removal.Plan, liveSteps: removal.LiveSteps,
 	}, result)
 }

@@ -84,6 +84,6 @@ func (t *Tools) changeServing(ctx context.Context, call Call, asked servingChang
 		tool: asked.tool, mode: asked.mode, dryRun: asked.dryRun,
 		verb: asked.verb, names: []string{survey.Cluster.Name},
 		scope: survey.Cluster.Name, summary: asked.summary, changes: asked.changes, subject: survey.Cluster.Name,
-		survey: survey, plan: serving.Plan, liveSteps: serving.LiveSteps, removed: serving.File,
+		survey: survey, plan: serving.Plan, liveSteps: serving.LiveSteps,
 	}, result)
 }

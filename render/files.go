@@ -22,7 +22,7 @@ import (
 // A target whose plan brings a Flux Kustomization of its own gets that Kustomization's file beside the directory, and the
 // list there its entry at the end; a list that is missing is written with everything that Flux generates there today.
 // A plan that ensures nothing there gives up the place: everything below the directory goes, that file and the entry.
-// Where the base holds none of it, the error is [ErrNotCarried].
+// Where the base holds none of it, or not the file of the object that the plan wants carried, the error is [ErrNotCarried].
 //
 // It is a [clustermanager.Refusal] when a file of that name holds other objects, when a kustomization file cannot be
 // edited without changing something else, when a directory has two of them, when a symbolic link or a submodule is in
@@ -32,7 +32,7 @@ func Files(plan clustermanager.Plan, target clustermanager.Target, base fs.FS) (
 		return nil, err
 	}
 	stated, err := statements(plan, target.Inner())
-	if err != nil || len(stated) == 0 {
+	if err != nil || len(stated) == 0 && plan.Carried == nil {
 		return clustermanager.FileSet{}, err
 	}
 	above, err := openFolder(base, path.Dir(target.Directory()))
@@ -44,6 +44,9 @@ func Files(plan clustermanager.Plan, target clustermanager.Target, base fs.FS) (
 		return nil, err
 	}
 	r := renderer{target: target, stated: stated, above: above, directory: directory, files: clustermanager.FileSet{}}
+	if err := r.checkHeld(plan.Carried); err != nil || len(stated) == 0 {
+		return r.files, err
+	}
 	for _, write := range r.layout() {
 		if err := write(); err != nil {
 			return nil, err

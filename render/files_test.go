@@ -305,3 +305,21 @@ func TestFilesNamesWhatCannotBeRead(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A plan that takes something away wants it in the repository, whatever else it changes there.
+func TestWhatThePlanWantsCarried(t *testing.T) {
+	const directory = "clusters/wc1/cluster-manager/"
+	target := clustermanager.Target{Path: "clusters/wc1"}
+	plan := steps(removePool("wc1-gpu-l4"))
+	plan.Carried = &clustermanager.ObjectReference{APIVersion: "helm.toolkit.fluxcd.io/v2", Kind: "HelmRelease", Namespace: "org-acme", Name: "wc1-gpu-l4"}
+	other := fstest.MapFS{directory + "wc1-gpu-t4.yaml": text("a: b\n"), directory + "kustomization.yaml": text("resources: [wc1-gpu-t4.yaml]\n")}
+	for _, wanted := range []clustermanager.Plan{plan, {Carried: plan.Carried}} {
+		if files, err := Files(wanted, target, other); !errors.Is(err, ErrNotCarried) || len(files) > 0 {
+			t.Errorf("%d steps: %v, %v", len(wanted.Steps), files, err)
+		}
+	}
+	other[directory+"wc1-gpu-l4.yaml"] = text("")
+	if files, err := Files(plan, target, other); err != nil || !files[directory+"wc1-gpu-l4.yaml"].Delete {
+		t.Errorf("%v, %v", files, err)
+	}
+}

@@ -11,7 +11,7 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-// ErrNotCarried says that the base holds nothing of the place that a plan gives up.
+// ErrNotCarried says that the base holds nothing of the place that a plan gives up, or not the object that it wants there.
 var ErrNotCarried = errors.New("the repository carries none of it")
 
 // givesUp says whether the plan ensures none of the directory's objects.
@@ -37,6 +37,21 @@ func (r *renderer) checkRequired() error {
 	if len(folder.modes) == 0 {
 		return clustermanager.Refuse("%s has no directory %s at branch %s, so it is not laid out for clusters of that organization: add the directory with the organization's files, or use mode %s",
 			r.target.Repository.FullName(), required, r.target.Repository.Branch, clustermanager.ModeApply)
+	}
+	return nil
+}
+
+// checkHeld is ErrNotCarried where the directory has no file of the object; nil asks for none.
+func (r *renderer) checkHeld(reference *clustermanager.ObjectReference) error {
+	if reference == nil {
+		return nil
+	}
+	name, err := fileName(*reference)
+	if err != nil {
+		return err
+	}
+	if _, held := r.directory.modes[name]; !held {
+		return ErrNotCarried
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func TestDeleteNodePoolOfAPoolThatGitDoesNotHold(t *testing.T) {
 	arguments := map[string]any{"cluster": "wc1", "name": "gpu-a10g", "mode": "commit"}
 	before := s.written(t)
 	result := s.call(t, "delete_node_pool", arguments)
-	if result.Reason != clustermanager.ReasonRefused || !strings.Contains(result.Texts[0], wc1Files+"/wc1-gpu-a10g.yaml: acme/fleet at main does not hold it") || !strings.Contains(result.Texts[0], "mode apply") {
+	if result.Reason != clustermanager.ReasonRefused || !strings.Contains(result.Texts[0], "HelmRelease org-acme/wc1-gpu-a10g: acme/fleet at main does not hold it") || !strings.Contains(result.Texts[0], "mode apply") {
 		t.Error(result)
 	}
 	for name, reason := range map[string]clustermanager.Reason{"gpu-l4": clustermanager.ReasonNotFound, "x": clustermanager.ReasonRefused} {

@@ -7,12 +7,11 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 )
 
-// base is what every decision stands on, and what it tells a person besides the plan.
+// base is what every decision stands on, and what it warns of.
 type base struct {
 	survey   clustermanager.Survey
 	mode     clustermanager.Mode
 	warnings []string
-	notes    []string
 }
 
 // cluster names the cluster as errors do.
@@ -22,6 +21,15 @@ func (b *base) cluster() string {
 
 func (b *base) warn(format string, arguments ...any) {
 	b.warnings = append(b.warnings, fmt.Sprintf(format, arguments...))
+}
+
+// carried wants the object in the repository, where the plan is proposed there.
+func (b *base) carried(plan clustermanager.Plan, reference clustermanager.ObjectReference) clustermanager.Plan {
+	repository := b.survey.Target.Or(clustermanager.Target{}).Repository
+	plan.Carried = &reference
+	plan.NotCarried = clustermanager.Refuse("%s: %s at %s does not hold it, so there is nothing to propose: call again with mode %s, which does this on the installation",
+		reference, repository.FullName(), repository.Branch, clustermanager.ModeApply)
+	return plan
 }
 
 // need returns a value that the decision cannot do without. A read that was itself refused is told in its own words.

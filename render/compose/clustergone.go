@@ -57,9 +57,9 @@ func (r *clusterRemoval) concludeGone(left bool) error {
 	backends := slices.ContainsFunc(r.result.Plan.Steps, func(step clustermanager.Step) bool { return step.Lane == clustermanager.Runtime })
 	switch {
 	case r.inCommit():
-		r.result.NotCarried = nothing
+		r.result.Plan.NotCarried = nothing
 		if left || backends || len(r.warnings) > 0 {
-			r.result.NotCarried = clustermanager.Refuse("%s: it is gone and the repository carries none of it, but something of it is left on the installation: remove that in mode %s", r.named(), clustermanager.ModeApply)
+			r.result.Plan.NotCarried = clustermanager.Refuse("%s: it is gone and the repository carries none of it, but something of it is left on the installation: remove that in mode %s", r.named(), clustermanager.ModeApply)
 		}
 		r.tellLiveSteps()
 	case len(r.result.Plan.Steps) == 0 && len(r.warnings) == 0:

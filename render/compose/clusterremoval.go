@@ -24,9 +24,6 @@ type ClusterRemoval struct {
 	NextStep string
 	// LiveSteps are what the merge of a removal in mode commit does not do.
 	LiveSteps []string
-	// NotCarried is the answer where the repository holds none of the cluster's files: a *clustermanager.Refusal, or a
-	// *clustermanager.NotFound where nothing of it is left at all.
-	NotCarried error
 }
 
 // CheckClusterRemoval refuses what needs no read: the mode, then name and organization, then the installation's own
@@ -127,7 +124,7 @@ func (r *clusterRemoval) composeStanding() error {
 		r.remove(clustermanager.Declared, reference, r.labels(), clustermanager.Composed)
 	}
 	r.result.NextStep = r.again("helm-controller uninstalls the cluster")
-	r.result.NotCarried = clustermanager.Refuse("%s: the repository carries none of it, so a pull request cannot remove it: remove it in mode %s", r.named(), clustermanager.ModeApply)
+	r.result.Plan.NotCarried = clustermanager.Refuse("%s: the repository carries none of it, so a pull request cannot remove it: remove it in mode %s", r.named(), clustermanager.ModeApply)
 	r.tellLiveSteps()
 	return nil
 }

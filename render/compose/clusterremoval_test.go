@@ -170,8 +170,8 @@ func TestRemovalOfWhatIsGone(t *testing.T) {
 	}
 	// In mode commit the files go, and the rest is left to mode apply.
 	removal, err = RemoveCluster(removeDev01(clustermanager.ModeCommit), survey)
-	if got := len(removal.Plan.Objects(clustermanager.Remove, clustermanager.Declared)); err != nil || got != 3 || clustermanager.ReasonOf(removal.NotCarried) != clustermanager.ReasonRefused {
-		t.Errorf("%v %q %v", err, stepsOf(removal.Plan), removal.NotCarried)
+	if got := len(removal.Plan.Objects(clustermanager.Remove, clustermanager.Declared)); err != nil || got != 3 || clustermanager.ReasonOf(removal.Plan.NotCarried) != clustermanager.ReasonRefused {
+		t.Errorf("%v %q %v", err, stepsOf(removal.Plan), removal.Plan.NotCarried)
 	}
 
 	_, err = RemoveCluster(removeDev01(clustermanager.ModeApply), gone())
@@ -180,8 +180,8 @@ func TestRemovalOfWhatIsGone(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	removal, err = RemoveCluster(removeDev01(clustermanager.ModeCommit), gone())
-	if err != nil || !errors.As(removal.NotCarried, &notFound) {
-		t.Errorf("%v %v", err, removal.NotCarried)
+	if err != nil || !errors.As(removal.Plan.NotCarried, &notFound) {
+		t.Errorf("%v %v", err, removal.Plan.NotCarried)
 	}
 	// What could not be read may be left.
 	survey = gone()

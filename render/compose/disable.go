@@ -48,8 +48,7 @@ func DisableServing(request clustermanager.DisableModelServingRequest, facts clu
 	}
 	served := Serving{Serving: facts.Serving.Component, LiveSteps: r.liveSteps(steps)}
 	served.SliceKept = len(r.others) > 0
-	served.File = clustermanager.SliceReference(r.survey.Cluster).Name
-	served.Plan = clustermanager.Plan{Steps: steps, Notes: r.notes, Warnings: r.warnings}
+	served.Plan = r.carried(clustermanager.Plan{Steps: steps, Warnings: r.warnings}, clustermanager.SliceReference(r.survey.Cluster))
 	return served, nil
 }
 

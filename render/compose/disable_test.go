@@ -69,7 +69,7 @@ func TestDisable(t *testing.T) {
 		if diff := cmp.Diff(disableSteps, stepsText(made.Plan)); diff != "" {
 			t.Error(diff)
 		}
-		if made.SliceKept || made.File != "wc1-agent-platform" || (len(made.LiveSteps) == 2) != (mode == clustermanager.ModeCommit) || made.Plan.Warnings != nil {
+		if made.SliceKept || made.Plan.Carried.Name != "wc1-agent-platform" || (len(made.LiveSteps) == 2) != (mode == clustermanager.ModeCommit) || made.Plan.Warnings != nil {
 			t.Errorf("%+v", made)
 		}
 	}
@@ -157,8 +157,8 @@ func TestDisableKeepsAnotherSlice(t *testing.T) {
 		}
 	}
 	const writes = "ensure declared OCIRepository org-acme/wc1-agent-platform\nensure declared HelmRelease org-acme/wc1-agent-platform"
-	if diff := cmp.Diff(configurationSteps+writes, stepsText(made.Plan)); diff != "" || !made.SliceKept || made.File != "wc1-agent-platform" {
-		t.Errorf("kept %t %q\n%s", made.SliceKept, made.File, diff)
+	if diff := cmp.Diff(configurationSteps+writes, stepsText(made.Plan)); diff != "" || !made.SliceKept || made.Plan.Carried.Name != "wc1-agent-platform" {
+		t.Errorf("kept %t %q\n%s", made.SliceKept, made.Plan.Carried.Name, diff)
 	}
 	if got := strings.Join(made.Plan.Warnings, "\n"); !strings.Contains(got, "the release stays, since it carries another slice too (kagent)") {
 		t.Error(got)

@@ -14,8 +14,6 @@ type Serving struct {
 	clustermanager.ServingResult
 	// LiveSteps are what a merge does not do.
 	LiveSteps []string
-	// File is the name of the object whose file the repository must hold in mode commit; "": none has to be there.
-	File string
 }
 
 // CheckEnableServing refuses what needs no read.
@@ -49,7 +47,7 @@ func EnableServing(request clustermanager.EnableModelServingRequest, survey clus
 	}
 	return Serving{
 		Serving: survey.Serving.Component, ServingResult: s.result(),
-		Plan: clustermanager.Plan{Steps: steps, Notes: s.notes, Warnings: s.warnings},
+		Plan: clustermanager.Plan{Steps: steps, Warnings: s.warnings},
 	}, nil
 }
 

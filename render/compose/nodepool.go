@@ -144,7 +144,7 @@ func (d *decision) answer(steps []clustermanager.Step) Pool {
 	}
 	pool.OperatorRow = d.operator.row
 	pool.PrefetchImages, pool.PrefetchNote = d.prefetch, d.prefetchNote
-	pool.Plan = clustermanager.Plan{Steps: steps, Notes: d.notes, Warnings: d.warnings}
+	pool.Plan = clustermanager.Plan{Steps: steps, Warnings: d.warnings}
 	return pool
 }
 

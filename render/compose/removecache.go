@@ -44,7 +44,7 @@ func RemoveCache(request clustermanager.RemoveModelCacheRequest, facts clusterma
 		return Serving{}, err
 	}
 	r.removeClaims()
-	served := Serving{Serving: facts.Serving.Component, Plan: clustermanager.Plan{Steps: r.steps, Notes: r.notes, Warnings: r.warnings}}
+	served := Serving{Serving: facts.Serving.Component, Plan: clustermanager.Plan{Steps: r.steps, Warnings: r.warnings}}
 	if r.slice != nil {
 		served.ServingResult = r.slice.result()
 	}

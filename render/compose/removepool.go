@@ -17,8 +17,6 @@ type PoolRemoval struct {
 	SliceKept bool
 	// LiveSteps are what a merge does not do.
 	LiveSteps []string
-	// File is the name of the object whose file the repository must hold in mode commit.
-	File string
 }
 
 // CheckDeleteNodePool refuses what needs no read.
@@ -65,8 +63,8 @@ func RemoveNodePool(request clustermanager.DeleteNodePoolRequest, facts clusterm
 		return PoolRemoval{}, err
 	}
 	return PoolRemoval{
-		Plan:     clustermanager.Plan{Steps: r.steps, Notes: r.notes, Warnings: r.warnings},
-		LastPool: r.last, SliceKept: r.last && r.slice != nil && !r.goes(), LiveSteps: r.liveSteps(), File: r.objects.Release.Name,
+		Plan:     r.carried(clustermanager.Plan{Steps: r.steps, Warnings: r.warnings}, r.objects.Release),
+		LastPool: r.last, SliceKept: r.last && r.slice != nil && !r.goes(), LiveSteps: r.liveSteps(),
 	}, nil
 }
 
