@@ -110,6 +110,9 @@ func CompareVersions(a, b string) int {
 type ReleasesSurvey struct {
 	// Served says whether the installation serves the kind Release.
 	Served bool `json:"served"`
+	// Unread says why the caller may not list the releases; "": they may. Tags are then those of the lines that clusters
+	// are made of.
+	Unread string `json:"unread,omitempty"`
 	// Releases are those of the installation whose names have a provider and a version, in no order.
 	Releases []Release `json:"releases"`
 	// Tags are the tags of each provider line's release chart.

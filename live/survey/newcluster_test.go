@@ -334,8 +334,12 @@ func TestReleases(t *testing.T) {
 	if made.Tags["azure"].Reason() == "" || !slices.Equal(made.Tags["aws"].Or(nil), []string{"36.0.0"}) {
 		t.Errorf("%v", made.Tags)
 	}
-	_, err = snapshot(t).reader(t, &wire{forbid: []string{"/releases$"}}).Releases(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "every Release: reading: forbidden by the test") {
+	made, err = snapshot(t).readerWith(t, &wire{forbid: []string{"/releases$"}}, registry{map[string][]string{"aws": {"36.0.0"}}, nil}).Releases(t.Context())
+	if err != nil || made.Unread != "every Release: reading: forbidden by the test" || len(made.Tags) != 3 || !slices.Equal(made.Tags["aws"].Or(nil), []string{"36.0.0"}) {
+		t.Errorf("%+v, %v", made, err)
+	}
+	_, err = snapshot(t).reader(t, &wire{fail: []string{"/releases$"}}).Releases(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "every Release: reading: ") {
 		t.Errorf("%v", err)
 	}
 	unserved := snapshot(t)

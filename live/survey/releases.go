@@ -17,14 +17,20 @@ import (
 // errNoRegistry is why nothing of a registry is known where none is read.
 var errNoRegistry = errors.New("no registry is read here")
 
-// Releases reads the installation's releases and the tags of each provider line's release chart. The error says that
-// the releases could not be listed.
+// Releases reads the installation's releases and the tags of each provider line's release chart. Releases that the
+// caller may not list are said in their place; the error says why else they could not be listed.
 func (r *Reader) Releases(ctx context.Context) (clustermanager.ReleasesSurvey, error) {
 	releases, served, err := r.releases(ctx)
-	if err != nil {
+	survey := clustermanager.ReleasesSurvey{Served: served, Releases: releases, Tags: map[string]clustermanager.Reading[[]string]{}}
+	switch {
+	case apierrors.IsForbidden(err):
+		survey.Served, survey.Unread = true, err.Error()
+		for _, provider := range clustermanager.ClusterProviders() {
+			survey.Tags[provider] = clustermanager.Reading[[]string]{}
+		}
+	case err != nil:
 		return clustermanager.ReleasesSurvey{}, err
 	}
-	survey := clustermanager.ReleasesSurvey{Served: served, Releases: releases, Tags: map[string]clustermanager.Reading[[]string]{}}
 	for _, release := range releases {
 		survey.Tags[release.Provider] = clustermanager.Reading[[]string]{}
 	}

@@ -3,8 +3,11 @@ package compose
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/Masterminds/semver/v3"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/render/catalog"
@@ -21,6 +24,10 @@ func Releases(survey clustermanager.ReleasesSurvey, provider string) clustermana
 		list.Note = "the installation does not serve " + releaseKind + ", so it has no releases"
 		return list
 	}
+	if survey.Unread != "" {
+		list.Note = "you may not list " + releaseKind + ", which tell what create_cluster takes: " + survey.Unread + ": ask for the right to list them; the registry " + published(survey.Tags, provider)
+		return list
+	}
 	var lines []string
 	for _, release := range sortedReleases(survey.Releases) {
 		lines = append(lines, release.Provider)
@@ -35,6 +42,31 @@ func Releases(survey clustermanager.ReleasesSurvey, provider string) clustermana
 		}
 	}
 	return list
+}
+
+// published says up to which version the registry has each line's release chart, of one provider where one is named.
+func published(tags map[string]clustermanager.Reading[[]string], provider string) string {
+	var lines []string
+	for _, line := range slices.Sorted(maps.Keys(tags)) {
+		versions, read := tags[line].Get()
+		versions = slices.DeleteFunc(slices.Clone(versions), func(version string) bool {
+			_, err := semver.StrictNewVersion(version)
+			return err != nil
+		})
+		switch {
+		case provider != "" && line != provider:
+		case !read:
+			lines = append(lines, line+": "+tags[line].Reason())
+		case len(versions) == 0:
+			lines = append(lines, line+": none")
+		default:
+			lines = append(lines, line+": "+slices.MaxFunc(versions, clustermanager.CompareVersions))
+		}
+	}
+	if len(lines) == 0 {
+		return "was not asked for provider line " + provider
+	}
+	return "has these newest releases: " + strings.Join(lines, ", ")
 }
 
 // sortedReleases is a copy by provider, newest first.

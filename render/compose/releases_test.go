@@ -43,6 +43,17 @@ func TestReleaseList(t *testing.T) {
 	if list := Releases(clustermanager.ReleasesSurvey{}, ""); len(list.Releases) != 0 || !strings.Contains(list.Note, "releases.release.giantswarm.io") {
 		t.Errorf("%+v", list)
 	}
+	unread := clustermanager.ReleasesSurvey{Served: true, Unread: "every Release: reading: forbidden", Tags: survey.Tags}
+	const rights = "you may not list releases.release.giantswarm.io, which tell what create_cluster takes: every Release: reading: forbidden: ask for the right to list them; the registry "
+	for provider, want := range map[string]string{
+		"":        "has these newest releases: aws: 37.0.0, azure: 35.1.0, eks: 34.0.1, vsphere: " + survey.Tags["vsphere"].Reason(),
+		"aws":     "has these newest releases: aws: 37.0.0",
+		"nowhere": "was not asked for provider line nowhere",
+	} {
+		if list := Releases(unread, provider); len(list.Releases) != 0 || list.Note != rights+want {
+			t.Errorf("%q: %+v", provider, list)
+		}
+	}
 	if first := Releases(survey, "aws").Releases[1]; first.ClusterChart != "cluster-aws@8.0.0" || first.KubernetesVersion != "1.36.1" {
 		t.Errorf("%+v", first)
 	}
