@@ -122,8 +122,11 @@ func (l *lifecycle) launchesFail() clustermanager.LifecycleStep {
 	if len(l.failures) > 1 {
 		noun = "NodeClaims"
 	}
-	message := fmt.Sprintf("%d %s could not launch, the last (%s) at %s — %s", len(l.failures), noun, refusal.Claim, stamp(refusal.Time), refusal.line())
-	if len(refusal.codes) > 0 {
+	message := fmt.Sprintf("%d %s could not launch, the last (%s) at %s", len(l.failures), noun, refusal.Claim, stamp(refusal.Time))
+	if line := refusal.line(); line != "" {
+		message += " — " + line
+	}
+	if len(refusal.codes) > 0 && refusal.Reason != "" {
 		message += " (" + refusal.Reason + ")"
 	}
 	if len(refusal.hint) > 0 {

@@ -41,6 +41,8 @@ func TestLaunchRefusals(t *testing.T) {
 			condition("Registered", "False", "Later"), condition("Launched", "False", "LaunchFailed", "no  subnet"),
 		}})), []string{`1 NodeClaim could not launch, the last (wc1-gpu-aaaaa) at 2026-08-01T09:05:00Z — LaunchFailed; Karpenter: "no subnet"` + retries}, []string{"wider", "(LaunchFailed)"}},
 		{"Registered", poolOf(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Registered", "NodeNotFound"))), []string{"— NodeNotFound" + retries}, []string{"Karpenter:"}},
+		{"no reason and no message", poolOf(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Launched"))), []string{"the last (wc1-gpu-aaaaa) at 2026-08-01T09:05:00Z" + retries}, []string{"—", "Karpenter:", "()"}},
+		{"a message without a reason", poolOf(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Launched", "", short("g6.xlarge", "a")))), []string{"— InsufficientInstanceCapacity for g6.xlarge in a; Karpenter"}, []string{"()"}},
 		{"a node class", poolOf(0, events(clustermanager.LaunchEvent{Claim: "wc1-gpu-aaaaa", Time: clock("06:00:00"), Reason: "NodeClassNotReady", Message: "not ready"})), []string{"— NodeClassNotReady; Karpenter"}, []string{"wider"}},
 		{"no parsed code", poolOf(0, events(event("wc1-gpu-aaaaa", "06:00:00", "all offerings unavailable"))), []string{`— InsufficientCapacityError; Karpenter: "all offerings unavailable"` + retries + " — wider sizes"}, []string{"every size"}},
 		{"another reason", poolOf(0, withClaims(failedClaim("wc1-gpu-aaaaa", "Launched", "LaunchFailed", short("g6.xlarge", "a")+" "+short("g6.xlarge", "a")+" "+short("g6.2xlarge", "b")))),
