@@ -59,6 +59,9 @@ func (r *Reader) Clusters(ctx context.Context, page Page) (clustermanager.Fleet,
 		return fleet, failed
 	}
 	chosen, more := page.of(sortedByName(found))
+	if len(chosen) == 0 && page.After != nil {
+		fleet.Note = strings.TrimPrefix(fleet.Note+"; "+noneAfter, "; ")
+	}
 	fleet.More, fleet.Clusters = more, make([]clustermanager.ClusterStatus, len(chosen))
 	infrastructure := func() {
 		_, _ = once(r, "infrastructure", func() (struct{}, error) {
@@ -79,6 +82,9 @@ func (r *Reader) Clusters(ctx context.Context, page Page) (clustermanager.Fleet,
 	}
 	return fleet, nil
 }
+
+// noneAfter says that a page is empty since it comes after the last cluster, such as one that was removed meanwhile.
+const noneAfter = "no cluster follows the cursor: leave it out for the first page"
 
 // of are the objects of the page, of all in their order, and whether more follow.
 func (p Page) of(all []unstructured.Unstructured) (chosen []unstructured.Unstructured, more bool) {

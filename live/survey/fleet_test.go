@@ -176,6 +176,10 @@ func TestFleetIsSortedAndPaged(t *testing.T) {
 	if err != nil || len(fleet.Clusters) != 3 || fleet.More {
 		t.Errorf("after a cluster that went: %d, %v", len(fleet.Clusters), err)
 	}
+	fleet, err = snapshot.connect(t, installation).Clusters(t.Context(), survey.Page{Limit: 3, After: &clustermanager.NamespacedName{Namespace: "org-c", Name: "gazelle"}})
+	if err != nil || fleet.Clusters == nil || len(fleet.Clusters) != 0 || fleet.More || fleet.Note != "no cluster follows the cursor: leave it out for the first page" {
+		t.Errorf("after the last cluster: %+v, %v", fleet, err)
+	}
 }
 
 const organizations = `
