@@ -13,6 +13,10 @@ import (
 // unmerged, or a teardown that was cut. In mode commit there is nothing to propose then.
 func (r *nodePoolRemoval) leftovers() (PoolRemoval, error) {
 	gone := &clustermanager.NotFound{What: r.objects.Release.String(), Suffix: "nothing of the pool is left; list_node_pools shows the cluster's pools, list_clusters its clusters"}
+	if short := r.shortName(); short != "" {
+		gone.Suffix = "a pool is named without its cluster: " + short
+		return PoolRemoval{}, gone
+	}
 	if r.mode == clustermanager.ModeCommit {
 		gone.Suffix = "there is nothing to propose; what it may have left on the cluster is removed in mode apply, and list_node_pools shows the cluster's pools"
 		return PoolRemoval{}, gone
@@ -36,6 +40,16 @@ func (r *nodePoolRemoval) leftovers() (PoolRemoval, error) {
 		return PoolRemoval{}, gone
 	}
 	return PoolRemoval{Plan: clustermanager.Plan{Steps: r.steps, Warnings: r.warnings}, LastPool: r.last}, nil
+}
+
+// shortName is the name of the pool whose release is called as the request names a pool; "": there is none.
+func (r *nodePoolRemoval) shortName() string {
+	for _, pool := range r.survey.Pools.Or(nil) {
+		if pool.Name == r.request.Name {
+			return pool.Pool
+		}
+	}
+	return ""
 }
 
 // leftRegistration writes the cluster's backend document for the pools that are left, or removes it.

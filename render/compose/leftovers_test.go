@@ -79,3 +79,20 @@ remove teardown every LLMInferenceServiceConfig in org-acme  @target`
 		}
 	}
 }
+
+func TestAPoolNamedWithItsCluster(t *testing.T) {
+	t.Parallel()
+	facts := plainRemoval(func(facts *clustermanager.NodePoolRemovalSurvey) {
+		for _, reference := range clustermanager.NodePool(facts.Cluster, "wc1-gpu-l4").References() {
+			facts.Live[clustermanager.LiveKey(reference)] = clustermanager.Known[*clustermanager.LiveObject](nil)
+		}
+		facts.Pools = clustermanager.Known([]clustermanager.PoolRelease{{Name: "wc1-gpu-l4", Pool: "gpu-l4", Owned: true}})
+	})
+	for _, mode := range []clustermanager.Mode{clustermanager.ModeApply, clustermanager.ModeCommit} {
+		_, err := RemoveNodePool(clustermanager.DeleteNodePoolRequest{Cluster: "wc1", Name: "wc1-gpu-l4", Mode: mode}, facts)
+		var gone *clustermanager.NotFound
+		if !errors.As(err, &gone) || gone.What != "HelmRelease org-acme/wc1-wc1-gpu-l4" || gone.Suffix != "a pool is named without its cluster: gpu-l4" {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+}
