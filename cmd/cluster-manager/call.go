@@ -115,7 +115,31 @@ func callTool(ctx context.Context, tool string, arguments json.RawMessage, optio
 		return mcptools.Result{}, err
 	}
 	defer func() { err = errors.Join(err, closeAll()) }()
-	return client.Call(ctx, tool, arguments, progress)
+	result, err := client.Call(ctx, tool, arguments, progress)
+	if err != nil {
+		err = explained(ctx, client, tool, err)
+	}
+	return result, err
+}
+
+// furthestName is how many letters a tool's name may differ by to be meant.
+const furthestName = 5
+
+// explained says of a call that failed because there is no such tool which ones there are: those with a name like it,
+// else all.
+func explained(ctx context.Context, client *mcptools.Client, tool string, failed error) error {
+	names, err := client.Tools(ctx)
+	if err != nil || slices.Contains(names, tool) {
+		return failed
+	}
+	known := &cobra.Command{SuggestionsMinimumDistance: furthestName}
+	for _, name := range names {
+		known.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	if near := known.SuggestionsFor(tool); len(near) > 0 {
+		return fmt.Errorf("tool %q: calling: there is none of this name here: did you mean %s?", tool, strings.Join(near, " or "))
+	}
+	return fmt.Errorf("tool %q: calling: there is none of this name here; there are %s", tool, strings.Join(names, ", "))
 }
 
 func connect(ctx context.Context, options callOptions) (*mcptools.Client, func() error, error) {
