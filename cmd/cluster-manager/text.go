@@ -51,8 +51,8 @@ func decodeOrdered(decoder *json.Decoder) (any, error) {
 	return token, nil
 }
 
-// drawText draws an answer for a person: by the tool's view where it has one; else fields as lines, lists of objects as
-// tables, texts of several lines below their name.
+// drawText draws an answer for a person: by the tool's view where it has one; a write by what happens to which file and
+// object; else fields as lines, lists of objects as tables, texts of several lines below their name.
 func drawText(out io.Writer, tool string, answer []byte) error {
 	object, is := decodeAnswer(answer)
 	if !is {
@@ -61,7 +61,12 @@ func drawText(out io.Writer, tool string, answer []byte) error {
 	}
 	var text strings.Builder
 	with := penFor(out)
-	if view, has := views[tool]; !has || !view.draw(&text, with, object) {
+	view, has := views[tool]
+	switch {
+	case has && view.draw(&text, with, object):
+	case isWrite(object):
+		drawWrite(&text, with, object)
+	default:
 		drawValue(&text, with, "", object)
 	}
 	_, err := io.WriteString(out, text.String())

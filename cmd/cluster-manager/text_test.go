@@ -55,6 +55,29 @@ func TestAnswersAsTables(t *testing.T) {
 				"providers:\n- aws\n"},
 		{"a tool without a view", "get_info", `{"version": "1", "list": [{"a": "x", "b": 1}, {"a": "longer"}]}`,
 			"version: 1\nlist:\n  A       B\n  x       1\n  longer\n"},
+		{"a dry run of mode commit", "create_node_pool", `{"cluster": "wc1", "namespace": "org-acme", "mode": "commit", "dryRun": true, "objects": [], "pool": "gpu-l4", "chartVersion": "1.4.1",
+			"manifests": [{"kind": "HelmRelease", "spec": {"values": {"a": "b\nc"}}}, {"kind": "Secret"}], "gpuOperator": {"status": "absent"}, "serving": {"status": "present", "provider": "chart", "evidence": ["x"]},
+			"sizes": [{"instanceType": "g6.xlarge", "size": "xlarge", "vcpu": 4, "memoryGiB": 16, "gpus": 1, "gpuMemoryGiB": 24, "usableVcpu": 3.5, "pricePerHourUSD": 1.0}],
+			"warnings": ["look out"], "commit": {"repository": "acme/fleet", "base": "main", "branch": "b", "kustomization": "default/wc1", "directory": "d",
+				"files": [{"path": "d/x.yaml", "action": "add", "content": "apiVersion: v1\nkind: X\n"}], "objects": [{"apiVersion": "v1", "kind": "HelmRelease", "namespace": "org-acme", "name": "x", "action": "add"}],
+				"proof": {"built": true, "note": "half"}, "liveSteps": ["the backend is registered"]}, "nextStep": "call again without dryRun"}`,
+			"cluster org-acme/wc1, node pool gpu-l4: dry run, nothing was pushed\n" +
+				"repository acme/fleet: branch b onto main, applied by Kustomization default/wc1\n" +
+				"proof: built as Flux builds it: half\n" +
+				"\nACTION  FILE\nadd     d/x.yaml\n" +
+				"\nACTION  KIND         NAMESPACE  NAME\nadd     HelmRelease  org-acme   x\n" +
+				"\nINSTANCE TYPE  VCPU  MEMORY GIB  GPUS  GPU MEMORY GIB  USD AN HOUR\ng6.xlarge      4     16          1     24              1.0\n" +
+				"\nchartVersion: 1.4.1\ngpuOperator: absent\nserving: present (chart)\n" +
+				"manifests: 2, shown by -o yaml and -o json\nafter the merge: the backend is registered\nwarning: look out\nnext: call again without dryRun\n"},
+		{"a pull request", "delete_node_pool", `{"cluster": "wc1", "namespace": "org-acme", "mode": "commit", "dryRun": false, "objects": [], "lastPool": true,
+			"commit": {"repository": "acme/fleet", "base": "main", "branch": "b", "kustomization": "default/wc1", "files": [{"path": "x", "action": "remove"}], "proof": {"built": false}, "pullRequest": "https://github.com/acme/fleet/pull/1", "number": 1}}`,
+			"cluster org-acme/wc1: pull request https://github.com/acme/fleet/pull/1\n" +
+				"repository acme/fleet: branch b onto main, applied by Kustomization default/wc1\nproof: not built\n" +
+				"\nACTION  FILE\nremove  x\n\nlastPool: true\n"},
+		{"nothing to propose", "create_node_pool", `{"cluster": "wc1", "namespace": "org-acme", "mode": "commit", "dryRun": false, "objects": [], "nextStep": "nothing"}`,
+			"cluster org-acme/wc1: nothing to propose\n\nnext: nothing\n"},
+		{"written in part", "delete_node_pool", `{"cluster": "wc1", "namespace": "org-acme", "mode": "apply", "dryRun": false, "objects": [{"kind": "HelmRelease", "name": "x", "action": "delete", "changes": ["a", "b"]}], "partial": true}`,
+			"cluster org-acme/wc1: done in part\n\nACTION  KIND         NAME  CHANGES\ndelete  HelmRelease  x     a, b\n\n"},
 		{"a view without its list", "list_clusters", `{"other": true}`, "other: true\n"},
 		{"control characters", "list_changes", `{"changes": [{"repository": "a/b", "number": 7, "title": "x\u001b[2J\u009b2J", "state": "open", "url": "u"}]}`,
 			"REPOSITORY  NUMBER  STATE  TITLE     URL\n" +

@@ -85,16 +85,8 @@ func (v view) draw(text *strings.Builder, with pen, answer []member) bool {
 	if !is {
 		return false
 	}
-	titles := make([]string, 0, len(v.columns))
-	for _, column := range v.columns {
-		titles = append(titles, column.title)
-	}
-	var cells [][]string
-	for _, row := range rows {
-		cells = append(cells, v.cells(row))
-	}
-	if len(cells) > 0 {
-		drawRows(text, with, "", titles, cells)
+	if len(rows) > 0 {
+		v.drawTable(text, with, rows)
 	} else {
 		text.WriteString(v.list + ": none\n")
 	}
@@ -105,6 +97,19 @@ func (v view) draw(text *strings.Builder, with pen, answer []member) bool {
 		}
 	}
 	return true
+}
+
+// drawTable draws the rows by the view's columns.
+func (v view) drawTable(text *strings.Builder, with pen, rows []any) {
+	titles := make([]string, 0, len(v.columns))
+	for _, column := range v.columns {
+		titles = append(titles, column.title)
+	}
+	var cells [][]string
+	for _, row := range rows {
+		cells = append(cells, v.cells(row))
+	}
+	drawRows(text, with, "", titles, cells)
 }
 
 func (v view) cells(row any) []string {
