@@ -4,7 +4,8 @@ package clustermanager
 // from its settings, or a process that is its own caller (then without a Kubernetes token); everything behind it takes it
 // as an argument. Nothing in the product acts with another identity.
 type Caller struct {
-	// Subject is the identity provider's subject; empty offline.
+	// Issuer is the identity provider, and Subject its name for the person; both are empty offline.
+	Issuer  string `json:"issuer,omitempty"`
 	Subject string `json:"subject,omitempty"`
 	// Email is the username that the API servers take from the id_token.
 	Email string `json:"email,omitempty"`
@@ -14,6 +15,8 @@ type Caller struct {
 	KubernetesToken Secret `json:"kubernetesToken,omitzero"`
 	// GitHub is the person's GitHub side; nil when the call carries no App user token, so mode commit is not theirs.
 	GitHub *GitHubIdentity `json:"github,omitempty"`
+	// NoGitHub says why GitHub is nil although the call carries a token, such as GitHub that does not answer.
+	NoGitHub string `json:"-"`
 }
 
 // ConnectGitHub is the way out of a call whose GitHub token is missing or no longer accepted.

@@ -69,6 +69,8 @@ func (t *Tools) begin(ctx context.Context, call Call, mode clustermanager.Mode) 
 		return nil, nil, clustermanager.Refuse("mode %q is unknown: use apply or commit", mode)
 	case !t.options.CommitOffered:
 		return nil, nil, clustermanager.Refuse("%s", t.options.NoCommit)
+	case call.Caller.GitHub == nil && call.Caller.NoGitHub != "":
+		return nil, nil, clustermanager.Refuse("mode commit is not possible now, because %s: call again later, or with mode apply", call.Caller.NoGitHub)
 	case call.Caller.GitHub == nil:
 		return nil, nil, clustermanager.Refuse("mode commit needs your GitHub authorization, and this call carries none: %s", clustermanager.ConnectGitHub)
 	}

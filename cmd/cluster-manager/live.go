@@ -12,6 +12,7 @@ import (
 	"github.com/clustermanager/cluster-manager/gitops/proof"
 	"github.com/clustermanager/cluster-manager/internal/charts"
 	"github.com/clustermanager/cluster-manager/internal/dns"
+	"github.com/clustermanager/cluster-manager/internal/identity"
 	"github.com/clustermanager/cluster-manager/internal/limits"
 	"github.com/clustermanager/cluster-manager/internal/settings"
 	"github.com/clustermanager/cluster-manager/live/session"
@@ -29,6 +30,7 @@ const (
 
 // What get_info says of a live installation in this build.
 const (
+	ownIdentity     = "the kubeconfig's own user: nobody is asked who they are"
 	ownIdentityNote = "this server asks nobody who they are: every call reads and writes with the credentials of its own kubeconfig, at %s"
 	noGitHubNote    = "mode commit is not offered: start the server with a GitHub token of your own in the environment variable " + githubTokenVariable
 	githubNote      = "mode commit opens pull requests with the GitHub token that the server was started with, on %s alone"
@@ -39,6 +41,8 @@ type liveOptions struct {
 	settings.Resolved
 	// github is the token that mode commit acts with; the zero one: it is not offered.
 	github githubToken
+	// signIn asks callers who they are; nil: the process is the caller.
+	signIn *signIn
 	now    func() time.Time
 	log    *slog.Logger
 	// transport carries git's and GitHub's requests; nil is http.DefaultTransport.
@@ -69,7 +73,8 @@ func takeGitHubToken() githubToken {
 // resolverConfiguration names the nameservers that are asked for the zone of a models host.
 const resolverConfiguration = "/etc/resolv.conf"
 
-// openLive makes the tools over a live installation, for a process whose own kubeconfig is the caller.
+// openLive makes the tools over a live installation, for callers who sign in or for a process whose own kubeconfig is the
+// caller.
 func openLive(options liveOptions) (*installation, error) {
 	// What another user of the machine left behind cannot be removed, and stops nobody.
 	_ = proof.Sweep(time.Now())
@@ -84,15 +89,33 @@ func openLive(options liveOptions) (*installation, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened := &installation{sessions: session.NewOwn(base, nil), settings: options.Settings, given: options.Given}
+	tools := mcptools.Options{
+		Version: version, Settings: options.Settings, Resolver: resolver, Transport: options.transport, Now: options.now, Log: options.log,
+		ReadOnly: options.ReadOnly, Picked: options.Tools, Limits: options.limits,
+	}
+	opened := &installation{settings: options.Settings, given: options.Given}
 	opened.chartFiles = charts.NewSurvey(charts.New(charts.Options{Address: options.registry}), sliceRule)
-	opened.tools, err = mcptools.New(mcptools.Options{
-		Version: version, Settings: options.Settings, Sessions: opened.sessions, Charts: opened.charts(), Resolver: resolver,
-		Resolve: options.github.resolve(options.Settings), Transport: options.transport, Now: options.now, Log: options.log,
-		Caller:        func(context.Context) (clustermanager.Caller, error) { return options.github.caller(), nil },
-		CommitOffered: !options.github.IsZero(), NoCommit: noGitHubNote, ReadOnly: options.ReadOnly, Picked: options.Tools,
-		Notes: []string{fmt.Sprintf(ownIdentityNote, opened.sessions.Host()), options.github.note()}, Limits: options.limits,
-	})
+	tools.Charts = opened.charts()
+	switch in := options.signIn; {
+	case in != nil && !options.github.IsZero():
+		return nil, errTokenOfOne
+	case in != nil:
+		connect := session.New
+		if !in.Downstream {
+			connect = session.NewShared
+		}
+		opened.sessions, opened.callers = connect(base, nil), in.identityNote()
+		tools.Caller, tools.Resolve, tools.CommitOffered, tools.NoCommit = identity.CallerFrom, in.resolve(options.Settings), in.commitOffered(), noAppNote
+		tools.Notes = []string{in.identityNote(), in.commitNote()}
+	default:
+		opened.sessions, opened.callers = session.NewOwn(base, nil), ownIdentity
+		tools.Caller = func(context.Context) (clustermanager.Caller, error) { return options.github.caller(), nil }
+		tools.Resolve, tools.CommitOffered, tools.NoCommit = options.github.resolve(options.Settings), !options.github.IsZero(), noGitHubNote
+		tools.Notes = []string{fmt.Sprintf(ownIdentityNote, opened.sessions.Host()), options.github.note()}
+	}
+	opened.sessions.LogTo(options.log)
+	tools.Sessions = opened.sessions
+	opened.tools, err = mcptools.New(tools)
 	return opened, err
 }
 

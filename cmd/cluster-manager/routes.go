@@ -15,16 +15,15 @@ import (
 )
 
 // routes are the paths of the listener.
-func routes(opened *installation, options serveOptions) http.Handler {
+func routes(opened *installation, options serveOptions) (http.Handler, error) {
 	mux := http.NewServeMux()
-	ok := func(writer http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(writer, "ok") }
-	mux.HandleFunc("GET /healthz", ok)
-	mux.HandleFunc("GET /readyz", ok)
+	mux.HandleFunc("GET /healthz", func(writer http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(writer, "ok") })
+	mux.HandleFunc("GET /readyz", options.signIn.readyz)
+	options.signIn.mount(mux)
 	if !options.WithoutMCP {
-		mux.Handle(options.MCPPath, limited(opened.tools.Handler(options.MCPPath), options.MaxRequestBytes, bodyTimeout))
+		mux.Handle(options.MCPPath, options.signIn.protect(limited(opened.tools.Handler(options.MCPPath), options.MaxRequestBytes, bodyTimeout)))
 	}
-	// A page in a browser on this machine must not call tools as its person.
-	return http.NewCrossOriginProtection().Handler(byLoopbackName(mux))
+	return options.signIn.fromElsewhere(mux)
 }
 
 // byLoopbackName refuses requests that name another host than this machine: a page may have its own name point here, and

@@ -29,6 +29,8 @@ const (
 type serveOptions struct {
 	settings.Resolved
 	keep string
+	// signIn asks callers who they are; nil: nobody is asked.
+	signIn *signIn
 	// above are the settings' sources, which win over a snapshot's file.
 	above []settings.Source
 	// forge is no flag: see snapshotOptions.
@@ -43,10 +45,13 @@ func newServe() *cobra.Command {
 	command := &cobra.Command{
 		Use: "serve", Short: "Answer MCP clients over streamable HTTP", Args: cobra.NoArgs,
 		Long: `serve answers MCP clients over streamable HTTP, with /healthz and /readyz beside it, or on standard input and output with
---stdio. This build asks nobody who they are, so it listens on loopback alone: on a live installation every call runs with
-the credentials of the kubeconfig, on a folder (--snapshot) as the caller that its cluster-manager.yaml names.
+--stdio.
 
-A GitHub token of your own in ` + githubTokenVariable + ` lets mode commit open pull requests on a live installation, on
+With --enable-oauth it answers who brings an id_token of the issuer --dex-issuer-url, and every call runs as that person.
+Without, nobody is asked who they are, so it listens on loopback alone: on a live installation every call runs with the
+credentials of the kubeconfig, on a folder (--snapshot) as the caller that its cluster-manager.yaml names.
+
+Without --enable-oauth, a GitHub token of your own in ` + githubTokenVariable + ` lets mode commit open pull requests on a live installation, on
 github.com or the host that ` + githubHostVariable + ` names of --git-hosts.`,
 	}
 	sources := addSettings(command, settings.Decision, settings.Offer, settings.Reach, settings.Listener)
@@ -74,6 +79,9 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 		level = slog.LevelDebug
 	}
 	log := slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: level}))
+	if options.signIn, err = newSignIn(options.Resolved, log); err != nil {
+		return err
+	}
 	// What is opened outlives the signal to stop, until started calls are answered.
 	opened, err := options.open(context.WithoutCancel(ctx), log)
 	if err != nil {
@@ -88,36 +96,41 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 	if err != nil {
 		return fmt.Errorf("listener %s: opening: %w", options.Listen, err)
 	}
+	handler, err := routes(opened, options)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	options.signIn.run(ctx)
 	endpoint := "http://" + listener.Addr().String() + options.MCPPath
 	log.Info("serving", append([]any{"endpoint", endpoint}, opened.described()...)...)
 	if started != nil {
 		started(opened, endpoint)
 	}
-	return listenUntil(ctx, listener, routes(opened, options))
+	return listenUntil(ctx, listener, handler)
 }
 
 // open opens the installation that the settings name.
 func (o serveOptions) open(ctx context.Context, log *slog.Logger) (*installation, error) {
 	bounds := limits.New(o.CallerRate, o.CallerConcurrency, time.Now)
 	if o.Snapshot == "" {
-		return openLive(liveOptions{Resolved: o.Resolved, github: takeGitHubToken(), now: time.Now, log: log, limits: bounds})
+		return openLive(liveOptions{Resolved: o.Resolved, github: takeGitHubToken(), signIn: o.signIn, now: time.Now, log: log, limits: bounds})
 	}
-	return openSnapshot(ctx, snapshotOptions{directory: o.Snapshot, keep: o.keep, above: o.above, now: time.Now, log: log, forge: o.forge, limits: bounds})
+	return openSnapshot(ctx, snapshotOptions{directory: o.Snapshot, keep: o.keep, signIn: o.signIn, above: o.above, now: time.Now, log: log, forge: o.forge, limits: bounds})
 }
 
 // described says for the log what calls run on, and as whom.
 func (i *installation) described() []any {
 	if i.offline == nil {
-		return []any{"installation", i.settings.Installation, "server", i.sessions.Host(), "caller", "the kubeconfig's own user: nobody is asked who they are"}
+		return []any{"installation", i.settings.Installation, "server", i.sessions.Host(), "caller", i.callers}
 	}
-	return []any{"snapshot", i.settings.Installation, "caller", i.offline.Caller.Email, "forge", i.addresses.APIURL()}
+	return []any{"snapshot", i.settings.Installation, "caller", i.callers, "forge", i.addresses.APIURL()}
 }
 
 // check finds every fault that the settings' own forms do not.
 func (o serveOptions) check() error {
 	var faults []error
-	if host, _, err := net.SplitHostPort(o.Listen); !o.Stdio && (err != nil || !clustermanager.IsLoopback(host)) {
-		faults = append(faults, fmt.Errorf("setting listen: %q is no loopback address and port: this build asks nobody who they are, so it serves this machine alone; use %s", o.Listen, settings.DefaultListen))
+	if host, _, err := net.SplitHostPort(o.Listen); !o.Stdio && !o.OAuth.Enabled && (err != nil || !clustermanager.IsLoopback(host)) {
+		faults = append(faults, fmt.Errorf("setting listen: %q is no loopback address and port: without --enable-oauth nobody is asked who they are, so this machine alone is served; use %s", o.Listen, settings.DefaultListen))
 	}
 	if o.keep != "" && o.Snapshot == "" {
 		faults = append(faults, errors.New(keepNeedsSnapshot))

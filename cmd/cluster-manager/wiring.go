@@ -36,7 +36,9 @@ type installation struct {
 	settings clustermanager.Settings
 	// given are the settings that some source gives, in the form of the command line.
 	given map[string]string
-	tools *mcptools.Tools
+	// callers says for the log as whom calls run.
+	callers string
+	tools   *mcptools.Tools
 	// chartFiles reads charts from the registry; nil: no registry is read.
 	chartFiles *charts.Survey
 
@@ -70,6 +72,8 @@ type snapshotOptions struct {
 	directory string
 	// keep is the folder where repositories, pull requests and written objects stay after the call; "" is a scratch folder.
 	keep string
+	// signIn asks callers who they are; nil: the snapshot's settings name the caller.
+	signIn *signIn
 	// above are sources of settings that win over the snapshot's file.
 	above []settings.Source
 	now   func() time.Time
@@ -110,13 +114,23 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 	opened.sessions = session.New(server, opened.offline.Route)
 	opened.sessions.LogTo(options.log)
 	opened.settings, opened.given = opened.offline.Settings, opened.offline.Flags
-	opened.tools, err = mcptools.New(mcptools.Options{
+	tools := mcptools.Options{
 		Version: version, Settings: opened.settings, Sessions: opened.sessions,
 		Charts: opened.charts(), Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return opened.offline.Caller, nil },
 		CommitOffered: opened.offline.Caller.GitHub != nil, NoCommit: noLoginNote, ReadOnly: opened.offline.ReadOnly, Picked: opened.offline.ToolNames,
 		Notes: []string{snapshotNote}, Limits: options.limits,
-	})
+	}
+	opened.callers = opened.offline.Caller.Email
+	if in := options.signIn; in != nil {
+		tools.Caller = func(ctx context.Context) (clustermanager.Caller, error) {
+			return in.onFolder(ctx, opened.offline.Caller)
+		}
+		tools.CommitOffered = tools.CommitOffered && in.commitOffered()
+		opened.callers = fmt.Sprintf(standInNote, in.issuer)
+		tools.Notes = []string{opened.callers}
+	}
+	opened.tools, err = mcptools.New(tools)
 	return opened, err
 }
 

@@ -103,6 +103,7 @@ type Server struct {
 	CallerConcurrency int
 	Stdio             bool
 	Verbose           bool
+	OAuth             OAuth
 }
 
 // Resolve gives each setting the value of the first source that has one, else its default. The error names every fault
@@ -110,6 +111,7 @@ type Server struct {
 func Resolve(sources ...Source) (Resolved, error) {
 	resolved := Resolved{Settings: clustermanager.DefaultSettings(), Given: map[string]string{}}
 	var faults []string
+	faulty := map[string]bool{}
 	for _, setting := range table {
 		value, from := setting.Default, "setting "+setting.Name
 		for _, source := range slices.Backward(sources) {
@@ -119,6 +121,7 @@ func Resolve(sources ...Source) (Resolved, error) {
 			}
 			if err := source.check(setting, given); err != nil {
 				faults = append(faults, fmt.Sprintf("%s: %v", source.label(setting), err))
+				faulty[setting.Name] = true
 				continue
 			}
 			resolved.Given[setting.Name] = given
@@ -133,6 +136,7 @@ func Resolve(sources ...Source) (Resolved, error) {
 	for _, source := range sources {
 		faults = append(faults, source.faults...)
 	}
+	faults = append(faults, resolved.completeOAuth(faulty)...)
 	if len(faults) > 0 {
 		return resolved, errors.New(strings.Join(faults, "; "))
 	}

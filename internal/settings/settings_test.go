@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 	got, err := Resolve()
 	want := Resolved{
 		Settings: clustermanager.DefaultSettings(), Given: map[string]string{},
-		Server: Server{Listen: "127.0.0.1:8080", MCPPath: "/mcp", MaxRequestBytes: 1048576, CallerRate: 10, CallerConcurrency: 8},
+		Server: Server{Listen: "127.0.0.1:8080", MCPPath: "/mcp", MaxRequestBytes: 1048576, CallerRate: 10, CallerConcurrency: 8, OAuth: OAuth{GitHubAPIURL: "https://api.github.com"}},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
@@ -90,7 +90,7 @@ mcp-enabled: false
 		Server: Server{
 			Snapshot: "folder", Kubeconfig: "kube.yaml", KubeContext: "lab", InCluster: true, ReadOnly: true, Tools: []string{"get_info", "list_clusters"},
 			Listen: "[::1]:9090", MCPPath: "/tools/mcp", MaxRequestBytes: 10, Stdio: true, Verbose: true,
-			WithoutMCP: true, CallerRate: 3,
+			WithoutMCP: true, CallerRate: 3, OAuth: OAuth{GitHubAPIURL: "https://api.github.com"},
 		},
 	}
 	got.Given = nil
@@ -131,8 +131,8 @@ func TestEveryFaultOfEverySource(t *testing.T) {
 	t.Parallel()
 	file := write(t, "config.yaml", "instalation: x\ncommit-budget: 9\nlisten: {a: b}\ngit-hosts: ghe\ndex-ca-file: none.pem\nconfig: x\ndatabase: x\n")
 	_, err := Resolve(
-		Flags(map[string]string{"commit-budget": "1s", "listen": "8080", "mcp-path": "mcp{", "max-request-bytes": "0", "enable-oauth": "true", "dex-ca-file": "/dev/null"}),
-		environment(map[string]string{"CLUSTER_MANAGER_READ_ONLY": "perhaps", "OAUTH_TRUSTED_AUDIENCES": "a,b", "CLUSTER_MANAGER_CALLER_RATE": "-1"}),
+		Flags(map[string]string{"commit-budget": "1s", "listen": "8080", "mcp-path": "mcp{", "max-request-bytes": "0", "catalog": "x", "dex-ca-file": "/dev/null"}),
+		environment(map[string]string{"CLUSTER_MANAGER_READ_ONLY": "perhaps", "CLUSTER_MANAGER_TENANT_RATE": "5", "CLUSTER_MANAGER_CALLER_RATE": "-1"}),
 		File(file), File(file+".none"))
 	if err == nil {
 		t.Fatal("resolved")
@@ -142,8 +142,8 @@ func TestEveryFaultOfEverySource(t *testing.T) {
 		file + ": git-hosts: wants host=API root", file + ": dex-ca-file: " + filepath.Join(filepath.Dir(file), "none.pem") + ": no such file",
 		file + ": config: no such setting", file + ": database: comes with a later build: leave it out", file + ".none: the file does not exist",
 		`flag --listen: "8080" is no address and port`, `flag --mcp-path: "mcp{" is no path such as /mcp`, "flag --max-request-bytes: 0 is below 1",
-		"flag --enable-oauth: comes with a later build", `environment variable CLUSTER_MANAGER_READ_ONLY: "perhaps" is neither true nor false`,
-		"environment variable OAUTH_TRUSTED_AUDIENCES: comes with a later build", "environment variable CLUSTER_MANAGER_CALLER_RATE: -1 is below 0",
+		"flag --catalog: comes with a later build", `environment variable CLUSTER_MANAGER_READ_ONLY: "perhaps" is neither true nor false`,
+		"environment variable CLUSTER_MANAGER_TENANT_RATE: comes with a later build", "environment variable CLUSTER_MANAGER_CALLER_RATE: -1 is below 0",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in %v", want, err)

@@ -35,7 +35,7 @@ const (
 )
 
 // table is filled at start, because the rows name the functions that read it.
-var table = slices.Concat(decisions(clustermanager.DefaultSettings()), own(), limits(), later())
+var table = slices.Concat(decisions(clustermanager.DefaultSettings()), own(), oauth(), limits(), later())
 
 // decisions are the settings that decisions depend on. Their defaults are those of the root package.
 func decisions(d clustermanager.Settings) []Setting {
@@ -81,7 +81,7 @@ func own() []Setting {
 		{Name: "in-cluster", Variable: "KUBERNETES_IN_CLUSTER", Form: Boolean, Scope: Reach, Default: "false", Help: "use the pod's own configuration", take: takeBoolean(func(r *Resolved) *bool { return &r.InCluster })},
 		{Name: "read-only", Variable: "CLUSTER_MANAGER_READ_ONLY", Form: Boolean, Scope: Offer, Default: "false", Help: "leave the tools out that write", take: takeBoolean(func(r *Resolved) *bool { return &r.ReadOnly })},
 		{Name: "tools", Variable: "CLUSTER_MANAGER_TOOLS", Form: List, Scope: Offer, Help: "the tools that are offered; empty: all", take: func(r *Resolved, value string) error { r.Tools = elements(value); return nil }},
-		{Name: "listen", Variable: "CLUSTER_MANAGER_LISTEN", Form: Text, Scope: Listener, Default: DefaultListen, Help: "address to listen on; in this build a loopback address", take: takeListen},
+		{Name: "listen", Variable: "CLUSTER_MANAGER_LISTEN", Form: Text, Scope: Listener, Default: DefaultListen, Help: "address to listen on; a loopback address, unless --enable-oauth is set: then any, and by default " + DefaultOAuthListen, take: takeListen},
 		{Name: "mcp-path", Variable: "CLUSTER_MANAGER_MCP_PATH", Form: Text, Scope: Listener, Default: DefaultMCPPath, Help: "path of the MCP endpoint", take: takePath},
 		{Name: "stdio", Variable: "CLUSTER_MANAGER_STDIO", Form: Boolean, Scope: Listener, Default: "false", Help: "speak MCP on standard input and output, without a listener", take: takeBoolean(func(r *Resolved) *bool { return &r.Stdio })},
 		{Name: "verbose", Variable: "CLUSTER_MANAGER_VERBOSE", Form: Boolean, Scope: Listener, Default: "false", Help: "log more", take: takeBoolean(func(r *Resolved) *bool { return &r.Verbose })},
@@ -91,14 +91,6 @@ func own() []Setting {
 // later are the settings of what this build does not have.
 func later() []Setting {
 	rows := []Setting{
-		{Name: "enable-oauth", Variable: "CLUSTER_MANAGER_OAUTH_ENABLED", Form: Boolean, harmless: []string{"false"}},
-		{Name: "oauth-base-url", Form: Text},
-		{Name: "allow-private-oauth-urls", Variable: "CLUSTER_MANAGER_OAUTH_ALLOW_PRIVATE_URLS", Form: Boolean, harmless: []string{"false"}},
-		{Name: "oauth-trusted-audiences", Variable: "OAUTH_TRUSTED_AUDIENCES", Form: List},
-		{Name: "sso-allow-private-ips", Variable: "SSO_ALLOW_PRIVATE_IPS", Form: Boolean, harmless: []string{"false"}},
-		{Name: "downstream-oauth", Form: Boolean, harmless: []string{"false"}},
-		{Name: "github-authorization-server", Form: Text},
-		{Name: "github-api-url", Form: Text, harmless: []string{"https://api.github.com"}},
 		{Name: "secret-digest-key-file", Form: Text},
 		{Name: "github-app-id", Form: Text},
 		{Name: "github-app-private-key-file", Form: Text},

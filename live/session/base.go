@@ -73,6 +73,17 @@ func NewOwn(base *rest.Config, route Route) *Sessions {
 	return sessions
 }
 
+// NewShared makes Sessions for a server that knows its callers and yet reads the installation with its own credentials: those
+// of the configuration, for a caller without a token. A workload cluster is read as the caller alone, so not at all then.
+func NewShared(base *rest.Config, route Route) *Sessions {
+	sessions := NewOwn(base, route)
+	sessions.shared = true
+	return sessions
+}
+
+// errShared says why a server that reads with its own credentials reads no workload cluster.
+var errShared = errors.New("a workload cluster is read as the caller alone, and this server keeps the callers' tokens to itself: start it with downstream-oauth")
+
 // errNoBearer says why a process that is the caller itself reads no workload cluster.
 var errNoBearer = errors.New("a workload cluster is read with the caller's bearer token alone, and the kubeconfig's user has none: use one with a token")
 
@@ -83,6 +94,8 @@ func (s *Sessions) bearer(caller clustermanager.Caller) (clustermanager.Secret, 
 		return caller.KubernetesToken, nil
 	case s.own == nil:
 		return clustermanager.Secret{}, ErrNoToken
+	case s.shared:
+		return clustermanager.Secret{}, errShared
 	case s.own.BearerTokenFile == podToken:
 		return clustermanager.Secret{}, errNoBearer
 	case s.own.BearerTokenFile != "":

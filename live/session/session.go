@@ -2,7 +2,8 @@
 //
 // It promises that every client presents the caller's token and nothing else: whatever credential the base
 // configuration holds is dropped, and a caller without a token gets an error, never the process's own identity. The one
-// exception is asked for by name: with [NewOwn] the process's configuration is the caller, for a person's own machine.
+// exception is asked for by name: with [NewOwn] the process's configuration is the caller, for a person's own machine, and with
+// [NewShared] it stands for callers on the installation, for a server that keeps their tokens to itself.
 // Clients are reused by the same token for the same server, because a new one costs a connection; those of one server
 // share theirs. Their number is bounded, and live ones never go all at once. It leaves out the checking of tokens, which
 // is the API server's: one that has expired is presented all the same. And it leaves out where a workload cluster's
@@ -51,6 +52,8 @@ type Sessions struct {
 	log   *slog.Logger
 	// own is the configuration of a process that is the caller itself; nil: it never is.
 	own *rest.Config
+	// shared says that own is for the installation alone.
+	shared bool
 
 	installation, workload *keeper
 
