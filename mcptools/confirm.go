@@ -122,7 +122,7 @@ func (t *Tools) ask(ctx context.Context, tool Tool, raw json.RawMessage, replied
 	}
 	shown["dryRun"] = true
 	preview, _ := json.Marshal(shown)
-	answer, err := t.answer(ctx, tool, preview, time.Now(), func(string) {})
+	answer, err := t.answer(ctx, tool, preview, t.begun(time.Now()), func(string) {})
 	if err != nil {
 		return nil, new(resultOf(nil, err))
 	}

@@ -218,9 +218,14 @@ func replyOf(request mcp.CallToolRequest) *reply {
 
 // call runs one tool: arguments against the schema, the caller, the handler.
 func (t *Tools) call(ctx context.Context, observed *observation, report func(string)) Result {
-	call := Call{Start: observed.start, Now: t.options.Now(), bounds: &bounds{}}
-	answer, err := t.answer(ctx, observed.tool, observed.raw, &call, report)
+	call := t.begun(observed.start)
+	answer, err := t.answer(ctx, observed.tool, observed.raw, call, report)
 	return observed.ended(ctx, call.Caller, answer, resultOf(answer, err))
+}
+
+// begun is a call that came in at a moment; its caller is not known yet.
+func (t *Tools) begun(at time.Time) *Call {
+	return &Call{Start: at, Now: t.options.Now(), bounds: &bounds{}}
 }
 
 func (t *Tools) answer(ctx context.Context, tool Tool, raw json.RawMessage, call *Call, report func(string)) (any, error) {

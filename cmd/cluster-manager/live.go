@@ -15,6 +15,7 @@ import (
 	"github.com/clustermanager/cluster-manager/internal/identity"
 	"github.com/clustermanager/cluster-manager/internal/limits"
 	"github.com/clustermanager/cluster-manager/internal/settings"
+	"github.com/clustermanager/cluster-manager/internal/telemetry"
 	"github.com/clustermanager/cluster-manager/live/session"
 	"github.com/clustermanager/cluster-manager/live/survey"
 	"github.com/clustermanager/cluster-manager/mcptools"
@@ -51,6 +52,8 @@ type liveOptions struct {
 	registry func(host string) string
 	// limits bound what one caller may ask; nil: nothing does.
 	limits *limits.Table
+	// observe begins the observation of a call; nil: nobody observes.
+	observe func(ctx context.Context, tool string) (context.Context, func(telemetry.Outcome))
 }
 
 // githubToken is a token for one host of the setting git-hosts.
@@ -91,7 +94,7 @@ func openLive(options liveOptions) (*installation, error) {
 	}
 	tools := mcptools.Options{
 		Version: version, Settings: options.Settings, Resolver: resolver, Transport: options.transport, Now: options.now, Log: options.log,
-		ReadOnly: options.ReadOnly, Picked: options.Tools, Limits: options.limits,
+		ReadOnly: options.ReadOnly, Picked: options.Tools, Limits: options.limits, Observe: options.observe,
 	}
 	opened := &installation{settings: options.Settings, given: options.Given}
 	opened.chartFiles = charts.NewSurvey(charts.New(charts.Options{Address: options.registry}), sliceRule)

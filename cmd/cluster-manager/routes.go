@@ -12,16 +12,17 @@ import (
 	"time"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/internal/telemetry"
 )
 
 // routes are the paths of the listener.
-func routes(opened *installation, options serveOptions) (http.Handler, error) {
+func routes(opened *installation, options serveOptions, observed *telemetry.Telemetry) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(writer http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(writer, "ok") })
 	mux.HandleFunc("GET /readyz", options.signIn.readyz)
 	options.signIn.mount(mux)
 	if !options.WithoutMCP {
-		mux.Handle(options.MCPPath, options.signIn.protect(limited(opened.tools.Handler(options.MCPPath), options.MaxRequestBytes, bodyTimeout)))
+		mux.Handle(options.MCPPath, options.signIn.protect(limited(observed.Messages(opened.tools.Handler(options.MCPPath)), options.MaxRequestBytes, bodyTimeout)))
 	}
 	return options.signIn.fromElsewhere(mux)
 }

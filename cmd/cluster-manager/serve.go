@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/internal/limits"
 	"github.com/clustermanager/cluster-manager/internal/settings"
+	"github.com/clustermanager/cluster-manager/internal/telemetry"
 )
 
 // Timeouts of the listener: a client that sends no header is cut off, an idle connection closed, and a stop waits for
@@ -74,16 +76,17 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 	if err := options.check(); err != nil {
 		return err
 	}
-	level := slog.LevelInfo
-	if options.Verbose {
-		level = slog.LevelDebug
+	log := telemetry.NewLog(logTo, options.Verbose, os.Getenv)
+	observed, err := telemetry.Start(ctx, telemetry.Options{Version: version, Variable: os.Getenv})
+	if err != nil {
+		return err
 	}
-	log := slog.New(slog.NewTextHandler(logTo, &slog.HandlerOptions{Level: level}))
+	defer func() { err = errors.Join(err, observed.Stop(ctx)) }()
 	if options.signIn, err = newSignIn(options.Resolved, log); err != nil {
 		return err
 	}
 	// What is opened outlives the signal to stop, until started calls are answered.
-	opened, err := options.open(context.WithoutCancel(ctx), log)
+	opened, err := options.open(context.WithoutCancel(ctx), log, observed)
 	if err != nil {
 		return err
 	}
@@ -96,7 +99,7 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 	if err != nil {
 		return fmt.Errorf("listener %s: opening: %w", options.Listen, err)
 	}
-	handler, err := routes(opened, options)
+	handler, err := routes(opened, options, observed)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -106,16 +109,16 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 	if started != nil {
 		started(opened, endpoint)
 	}
-	return listenUntil(ctx, listener, handler)
+	return serveMetrics(ctx, observed, log, func() error { return listenUntil(ctx, listener, observed.Server(handler)) })
 }
 
 // open opens the installation that the settings name.
-func (o serveOptions) open(ctx context.Context, log *slog.Logger) (*installation, error) {
+func (o serveOptions) open(ctx context.Context, log *slog.Logger, observed *telemetry.Telemetry) (*installation, error) {
 	bounds := limits.New(o.CallerRate, o.CallerConcurrency, time.Now)
 	if o.Snapshot == "" {
-		return openLive(liveOptions{Resolved: o.Resolved, github: takeGitHubToken(), signIn: o.signIn, now: time.Now, log: log, limits: bounds})
+		return openLive(liveOptions{Resolved: o.Resolved, github: takeGitHubToken(), signIn: o.signIn, now: time.Now, log: log, limits: bounds, observe: observed.Call})
 	}
-	return openSnapshot(ctx, snapshotOptions{directory: o.Snapshot, keep: o.keep, signIn: o.signIn, above: o.above, now: time.Now, log: log, forge: o.forge, limits: bounds})
+	return openSnapshot(ctx, snapshotOptions{directory: o.Snapshot, keep: o.keep, signIn: o.signIn, above: o.above, now: time.Now, log: log, forge: o.forge, limits: bounds, observe: observed.Call})
 }
 
 // described says for the log what calls run on, and as whom.

@@ -19,6 +19,7 @@ import (
 	"github.com/clustermanager/cluster-manager/internal/offline"
 	"github.com/clustermanager/cluster-manager/internal/registry"
 	"github.com/clustermanager/cluster-manager/internal/settings"
+	"github.com/clustermanager/cluster-manager/internal/telemetry"
 	"github.com/clustermanager/cluster-manager/live/session"
 	"github.com/clustermanager/cluster-manager/live/survey"
 	"github.com/clustermanager/cluster-manager/mcptools"
@@ -86,6 +87,8 @@ type snapshotOptions struct {
 	through func(address string) string
 	// limits bound what one caller may ask; nil: nothing does.
 	limits *limits.Table
+	// observe begins the observation of a call; nil: nobody observes.
+	observe func(ctx context.Context, tool string) (context.Context, func(telemetry.Outcome))
 }
 
 // openSnapshot brings up an installation from a folder: its API server, its repositories on a forge, and the tools.
@@ -119,7 +122,7 @@ func openSnapshot(ctx context.Context, options snapshotOptions) (_ *installation
 		Charts: opened.charts(), Resolve: opened.resolve, Transport: options.transport, Now: options.now, Log: options.log,
 		Caller:        func(context.Context) (clustermanager.Caller, error) { return opened.offline.Caller, nil },
 		CommitOffered: opened.offline.Caller.GitHub != nil, NoCommit: noLoginNote, ReadOnly: opened.offline.ReadOnly, Picked: opened.offline.ToolNames,
-		Notes: []string{snapshotNote}, Limits: options.limits,
+		Notes: []string{snapshotNote}, Limits: options.limits, Observe: options.observe,
 	}
 	opened.callers = opened.offline.Caller.Email
 	if in := options.signIn; in != nil {
