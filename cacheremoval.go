@@ -3,10 +3,10 @@ package clustermanager
 // RemoveModelCacheRequest are the arguments of remove_model_cache.
 type RemoveModelCacheRequest struct {
 	Cluster   string `json:"cluster" jsonschema:"name of the cluster"`
-	Namespace string `json:"namespace,omitempty" jsonschema:"namespace of the cluster; needed only when several clusters have the name"`
+	Namespace string `json:"namespace,omitempty" jsonschema:"needed only when several clusters have the name"`
 	Claim     string `json:"claim,omitempty" jsonschema:"one claim, as list_clusters names it; not given: all"`
 	Mode      Mode   `json:"mode,omitempty" jsonschema:"apply removes on the cluster; commit answers what to do instead"`
-	DryRun    bool   `json:"dryRun,omitempty" jsonschema:"show what would be done and write nothing"`
+	DryRun    bool   `json:"dryRun,omitempty" jsonschema:"show it and write nothing"`
 }
 
 // WithDefaults fills what was not given.

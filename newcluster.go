@@ -49,8 +49,8 @@ type CreateClusterRequest struct {
 	Identity     string `json:"identity,omitempty" jsonschema:"cloud identity of the cluster; none: the chart's default"`
 	Description  string `json:"description,omitempty" jsonschema:"description of the cluster"`
 	Values       Values `json:"values,omitzero" jsonschema:"Helm values of the cluster, which stand in a ConfigMap: no credentials"`
-	Mode         Mode   `json:"mode,omitempty" jsonschema:"apply writes to the installation, commit opens a pull request in the repository that owns the organization"`
-	DryRun       bool   `json:"dryRun,omitempty" jsonschema:"show what would be done and write nothing"`
+	Mode         Mode   `json:"mode,omitempty" jsonschema:"apply: on the installation; commit: a pull request in the repository that owns the organization"`
+	DryRun       bool   `json:"dryRun,omitempty" jsonschema:"show it and write nothing"`
 }
 
 // WithDefaults fills what was not given, and takes a leading v off the release.

@@ -3,11 +3,11 @@ package clustermanager
 // DeleteNodePoolRequest are the arguments of delete_node_pool.
 type DeleteNodePoolRequest struct {
 	Cluster   string `json:"cluster" jsonschema:"name of the cluster"`
-	Namespace string `json:"namespace,omitempty" jsonschema:"namespace of the cluster; needed only when several clusters have the name"`
+	Namespace string `json:"namespace,omitempty" jsonschema:"needed only when several clusters have the name"`
 	Name      string `json:"name" jsonschema:"name of the pool, as create_node_pool was given it"`
 	Force     bool   `json:"force,omitempty" jsonschema:"remove the pool although its nodes are busy, models wait for one, or the cluster cannot be read"`
-	Mode      Mode   `json:"mode,omitempty" jsonschema:"apply removes on the installation, commit opens a pull request in the repository that owns the cluster"`
-	DryRun    bool   `json:"dryRun,omitempty" jsonschema:"show what would be done and write nothing"`
+	Mode      Mode   `json:"mode,omitempty" jsonschema:"apply: on the installation; commit: a pull request in the repository that owns the cluster"`
+	DryRun    bool   `json:"dryRun,omitempty" jsonschema:"show it and write nothing"`
 }
 
 // WithDefaults fills what was not given.

@@ -6,8 +6,8 @@ import "time"
 type DeleteClusterRequest struct {
 	Organization string `json:"organization" jsonschema:"organization of the cluster"`
 	Name         string `json:"name" jsonschema:"name of the cluster"`
-	Mode         Mode   `json:"mode,omitempty" jsonschema:"apply removes from the installation, commit opens a pull request in the repository that owns the organization"`
-	DryRun       bool   `json:"dryRun,omitempty" jsonschema:"show what would be done and write nothing"`
+	Mode         Mode   `json:"mode,omitempty" jsonschema:"apply: on the installation; commit: a pull request in the repository that owns the organization"`
+	DryRun       bool   `json:"dryRun,omitempty" jsonschema:"show it and write nothing"`
 }
 
 // WithDefaults fills what was not given.

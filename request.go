@@ -27,7 +27,7 @@ var nodePoolName = regexp.MustCompile(NodePoolNamePattern)
 // CreateNodePoolRequest are the arguments of create_node_pool. A nil pointer is an argument that was not given.
 type CreateNodePoolRequest struct {
 	Cluster      string   `json:"cluster" jsonschema:"name of the cluster"`
-	Namespace    string   `json:"namespace,omitempty" jsonschema:"namespace of the cluster; needed only when several clusters have the name"`
+	Namespace    string   `json:"namespace,omitempty" jsonschema:"needed only when several clusters have the name"`
 	Name         string   `json:"name" jsonschema:"name of the pool: 5 to 20 lower-case letters, digits and dashes, starting and ending with a letter or digit"`
 	Accelerator  string   `json:"accelerator,omitempty" jsonschema:"GPU of the nodes"`
 	Sizes        []string `json:"sizes,omitempty" jsonschema:"instance sizes of the accelerator's family, such as xlarge; none: the chart's xlarge, 2xlarge, 4xlarge"`
@@ -37,8 +37,8 @@ type CreateNodePoolRequest struct {
 	Zones        []string `json:"zones,omitempty" jsonschema:"availability zones the nodes are pinned to, of the cluster's node subnets; none: every zone"`
 	Cache        *bool    `json:"cache,omitempty" jsonschema:"model cache of the serving slice; not given: as it is, off for a first slice"`
 	Serving      *bool    `json:"serving,omitempty" jsonschema:"compose model serving with the pool; false: the pool alone"`
-	Mode         Mode     `json:"mode,omitempty" jsonschema:"apply writes to the installation, commit opens a pull request in the repository that owns the cluster"`
-	DryRun       bool     `json:"dryRun,omitempty" jsonschema:"show what would be done and write nothing"`
+	Mode         Mode     `json:"mode,omitempty" jsonschema:"apply: on the installation; commit: a pull request in the repository that owns the cluster"`
+	DryRun       bool     `json:"dryRun,omitempty" jsonschema:"show it and write nothing"`
 }
 
 // WithDefaults fills what was not given, except Cache and Serving's absence where absence has a meaning of its own.

@@ -10,11 +10,10 @@ import (
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
-const createClusterDescription = `Create a workload cluster in org-<organization>, or bring one that this tool made along: a HelmRelease of the release chart at the release's version, which reads the installation's values first and the cluster's <name>-values ConfigMap second. That holds the given values with name, organization, description, release and cloud identity on top; a value that contradicts an argument is refused.
-release: none takes the newest active one; a re-run without it keeps the cluster's. Where a newer one was not taken, releaseNote names it; list_releases says which are offered.
-The values are checked, over the chart's and the installation's, against the release chart's own schema first. Credentials in values are refused in mode commit.
-The cluster trusts the installation's identity provider (global.controlPlane.oidc in values wins whole; the answer's oidc), and its creator and the organization's admins are cluster-admin on it (global.apps.rbacBootstrap.values.bindings in values replaces them, [] binds nobody; the answer's rbac).
-mode apply writes to the installation. mode commit opens one pull request as the caller: the cluster's files, the Flux Kustomization that applies them, and its entry, all proven to build. dryRun shows every file and object that changes.`
+const createClusterDescription = `Create a workload cluster in org-<organization>, or bring one that this tool made along. Its values are the given ones with name, organization, description, release and cloud identity on top, checked against the release chart's own schema first; a value that contradicts an argument is refused, and so are credentials in mode commit.
+release: none takes the newest active one; a re-run without it keeps the cluster's; releaseNote names a newer one that was not taken. list_releases says which are offered.
+The cluster trusts the installation's identity provider (global.controlPlane.oidc in values wins whole), and its creator and the organization's admins are cluster-admin on it (global.apps.rbacBootstrap.values.bindings in values replaces them, [] binds nobody).
+mode commit opens one pull request as the caller: the cluster's files, the Flux Kustomization that applies them, and its entry, all proven to build. dryRun shows every file and object that changes.`
 
 func (t *Tools) createCluster() (Tool, error) {
 	return newTool(Tool{

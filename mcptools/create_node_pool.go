@@ -11,12 +11,11 @@ import (
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
-const createNodePoolDescription = `Create a GPU node pool of a cluster, or change the pool of that name to what the arguments say (an option that is left out goes back to its default, but for cache; dryRun shows what changes): the release of the gpu-node-pool chart with the Kubernetes version and machine image of the cluster's release, its registry settings, and registry credentials in a Secret of its own.
-With the pool come, each where nobody else provides it: the release of the GPU operator, configured from the cluster's nodes; the serving slice (the cluster's one release of the agent-platform chart, see enable_model_serving); and the cluster's backend with model-manager. serving false is a plain pool: no slice, no backend.
-mode commit renders the files of the cluster's cluster-manager/ directory, seals the Secret, proves that Flux builds the tree, and opens one pull request as the caller; a re-run with the same arguments answers that pull request. dryRun shows every file, the objects that change and the manifests, and writes nothing.
-mode apply writes the objects to the installation as the caller, and leaves alone what someone else made or Flux applies from git. Answers partial and nextStep when time or the API server cut it short; the same call goes on.
-zones pins the nodes to zones of the cluster's node subnets. cache has three states: true mounts one claim, a volume that lives in one zone, is billed every month, and pins the nodes to its zone; false serves without it; left out, the slice keeps its setting, and a first slice has none. prewarm is for the installation's own cluster only.
-The answer's sizes name each machine, what it leaves a workload, and its list price; presetFit the smallest size that hosts each serving preset; slice, backend and cache what serving is made of.`
+const createNodePoolDescription = `Create a GPU node pool of a cluster, or change the pool of that name to what the arguments say (an option that is left out goes back to its default, but for cache; dryRun shows what changes). The release follows the cluster's Kubernetes version, machine image and registry settings.
+With the pool come, each where nobody else provides it: the GPU operator; the serving slice (the cluster's one release of the agent-platform chart, see enable_model_serving); the cluster's backend with model-manager. serving false is a plain pool: no slice, no backend.
+mode commit seals the Secret, proves that Flux builds the tree, and opens one pull request as the caller; a re-run with the same arguments answers that pull request. mode apply writes as the caller, and leaves alone what someone else made or Flux applies from git; where it answers partial and nextStep, the same call goes on.
+zones pins the nodes to zones of the cluster's node subnets. cache true mounts one claim, a volume that lives in one zone, is billed every month, and pins the nodes to its zone; false serves without it; left out, the slice keeps its setting. prewarm is for the installation's own cluster only.
+The answer's sizes name each machine and its list price; presetFit the smallest size that hosts each serving preset.`
 
 func (t *Tools) createNodePool() (Tool, error) {
 	return newTool(Tool{

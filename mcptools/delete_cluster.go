@@ -10,9 +10,9 @@ import (
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
-const deleteClusterDescription = `Remove a workload cluster that create_cluster made, in several calls with the same arguments. The first takes back its registration with model-manager and removes its release, source and values; node pools, operator and serving go with the cluster (withCluster names their releases, models what is served). Once the cluster is gone, another call removes what the uninstall left. Not found with {"notFound": {"nothingLeft": true}} says that the removal is complete.
-mode commit opens one pull request as the caller that removes the cluster's directory, its Flux Kustomization and its entry; commit.liveSteps says what the merge does not do. dryRun shows the files and objects that go and writes nothing.
-Refused before any write: the installation's own cluster, a release that create_cluster did not make, that another Kustomization applies or that helm-controller has not reconciled since its last write, a cluster that the repository does not carry.`
+const deleteClusterDescription = `Remove a workload cluster that create_cluster made, in several calls with the same arguments. The first takes back its registration with model-manager and removes its release, source and values; pools, operator and serving go with the cluster (withCluster, models). Once it is gone, another call removes what the uninstall left. Not found with {"notFound": {"nothingLeft": true}} says that the removal is complete.
+mode commit opens one pull request that removes the cluster's directory, its Flux Kustomization and its entry; commit.liveSteps says what the merge does not do.
+Refused: the installation's own cluster, a release that create_cluster did not make, that another Kustomization applies or that helm-controller has not reconciled since its last write, a cluster that the repository does not carry.`
 
 func (t *Tools) deleteCluster() (Tool, error) {
 	return newTool(Tool{

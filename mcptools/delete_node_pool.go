@@ -10,9 +10,9 @@ import (
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
-const deleteNodePoolDescription = `Remove a node pool that create_node_pool made; with the cluster's last pool the GPU operator, the serving slice (unless another slice is on in its release) and the cluster's backend go too. Of a pool that is not the last, the backend's document is written anew for the pools that remain.
-Refused while a node of the pool is busy (a pod with a GPU, a KServe predictor, a NodeClaim still launching) or a model waits for one of its nodes, and where the cluster cannot be read: the refusal names nodes, what holds them and the models to unload, and carries them as {"refused": …}. Idle nodes go with the pool, in the same call. force skips that guard.
-mode apply removes on the installation in order, waiting for the controller of the serving slice; it answers partial and nextStep when time runs out, and the same call goes on. Of a pool whose release is gone it removes what that left. mode commit opens one pull request that takes the files out, as the caller; commit.liveSteps name what the merge does not do. dryRun lists everything and writes nothing.`
+const deleteNodePoolDescription = `Remove a node pool that create_node_pool made; with the cluster's last pool the GPU operator, the serving slice (unless another slice is on in its release) and the cluster's backend go too.
+Refused while a node of the pool is busy (a pod with a GPU, a KServe predictor, a NodeClaim still launching) or a model waits for one, and where the cluster cannot be read: the refusal names nodes, what holds them and the models to unload, also as {"refused": …}. Idle nodes go with the pool. force skips that guard.
+mode apply removes in order; it answers partial and nextStep when time runs out, and the same call goes on. mode commit opens one pull request that takes the files out; commit.liveSteps name what the merge does not do. dryRun lists everything.`
 
 func (t *Tools) deleteNodePool() (Tool, error) {
 	return newTool(Tool{

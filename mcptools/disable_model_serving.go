@@ -8,9 +8,8 @@ import (
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
-const disableModelServingDescription = `Take model serving off a cluster: the serving slice that cluster-manager created, and the cluster's backend with model-manager. Refused while models are served on the cluster (named), unless force; refused, force or not, where the slice is not cluster-manager's, and where slice or cluster cannot be read. A release that carries another slice too stays, with serving switched off in it. The claims of the model cache stay and are billed until remove_model_cache removes them.
-mode apply tears serving down in order: controller, what model-manager serves, configurations, backend, slice; the serving namespace goes when it is empty, else it is marked retired. It answers partial and nextStep when time runs out, and the same call goes on. Of a slice that is gone it removes what that left.
-mode commit opens one pull request that takes the slice's files out, as the caller; commit.liveSteps name what the merge does not do. dryRun writes nothing.`
+const disableModelServingDescription = `Take model serving off a cluster: the serving slice that cluster-manager created, and the cluster's backend. Refused while models are served on the cluster (named), unless force; refused, force or not, where the slice is not cluster-manager's, and where slice or cluster cannot be read. The claims of the model cache stay and are billed until remove_model_cache removes them.
+mode apply tears serving down in order; it answers partial and nextStep when time runs out, and the same call goes on. mode commit opens one pull request that takes the slice's files out; commit.liveSteps name what the merge does not do.`
 
 func (t *Tools) disableModelServing() (Tool, error) {
 	arguments := servingArguments()

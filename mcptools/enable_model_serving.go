@@ -11,9 +11,9 @@ import (
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
-const enableModelServingDescription = `Switch model serving on for a cluster, with or without a GPU pool: the serving slice, which is the cluster's one release of the agent-platform chart, and the cluster's backend with model-manager. The slice takes after the installation's own platform release (chart version, identity, domain); a workload cluster's models answer at models.<cluster>.<base domain>. A slice that exists is updated in place; serving that somebody else provides is left alone and refused.
-With exactly one GPU pool predictors are pinned to it. cache: true mounts the model cache's claim, which is billed every month it exists; false serves without it; left out, the slice keeps its setting, and a first slice has none. A claim is never moved to another zone here; create_node_pool with zones does that.
-mode apply writes to the installation; mode commit opens one pull request with the slice's files as the caller, and registers the cluster once it is open. dryRun shows everything and writes nothing.`
+const enableModelServingDescription = `Switch model serving on for a cluster, with or without a GPU pool: the serving slice, which is the cluster's one release of the agent-platform chart, and the cluster's backend with model-manager. The slice takes after the installation's own platform release (chart version, identity, domain); a workload cluster's models answer at models.<cluster>.<base domain>. A slice that exists is updated in place; serving that somebody else provides is refused.
+With exactly one GPU pool predictors are pinned to it. cache true mounts the model cache's claim, which is billed every month it exists; false serves without it; left out, the slice keeps its setting. A claim is moved to another zone by create_node_pool with zones.
+mode commit opens one pull request with the slice's files, and registers the cluster once it is open.`
 
 func (t *Tools) enableModelServing() (Tool, error) {
 	return newTool(Tool{

@@ -18,9 +18,9 @@ type ListClustersRequest struct {
 	Cursor string `json:"cursor,omitempty" jsonschema:"nextCursor of the answer before"`
 }
 
-const listClustersDescription = `The clusters of the installation with what runs on each: organization, release version, whether it is the installation's own (ownCluster), the zones that a pool may be pinned to, GPU operator and model serving, GPU pool releases, the repository that owns it (commitTarget), and who is bound as admin where create_cluster made it.
-gpuOperator and serving have a status (present, absent, unknown with its reason), a provider (chart: the platform's; cluster-manager: composed here; manual: somebody else's) and the evidence. serving is present with a KServe controller, its release or the platform's discovery ConfigMap, never with the CRDs alone. readiness has the parts: releases and their conditions, the operator's DaemonSets, the slice's children, controllers, the backend registered with model-manager, presets, models Gateway with its certificate, admission webhook, and the model cache's claims with zone, tier and whether the slice mounts them.
-A part that is left out is not there, unless a reason or a note beside it says why it could not be read; a cluster that does not answer costs the others nothing. limit and cursor page through a large installation.`
+const listClustersDescription = `The clusters of the installation with what runs on each: organization, release version, whether it is the installation's own (ownCluster), the zones that a pool may be pinned to, GPU operator and model serving, GPU pool releases, the repository that owns it (commitTarget), and its admins where create_cluster made it.
+gpuOperator and serving have a status (present, absent, unknown with its reason), a provider (chart: the platform's; cluster-manager: composed here; manual: somebody else's), the evidence, and readiness part by part, down to certificate, webhook and the model cache's claims.
+A part that is left out is not there, unless a reason or a note beside it says why it could not be read. limit and cursor page through a large installation.`
 
 func (t *Tools) listClusters() (Tool, error) {
 	return newTool(Tool{

@@ -7,9 +7,8 @@ import (
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
-const listNodePoolsDescription = `The node pools of one cluster: its MachinePools, and the GPU pool releases whose MachinePool is not there yet or gone already.
-Each pool has the Kubernetes versions of its nodes and of the control plane, replicas, instance types, for a GPU pool accelerator and priced sizes, the release behind it, and its lifecycle.
-phase is creating, ready (readyReplicas may be 0), scaling, removing (pending lists what is still there) or failed. steps are release, machinePool, nodes and, for a pool that asks for it, prewarm, each pending, inProgress, done or failed, with times. The nodes step counts Karpenter's NodeClaims, names terminating and idle nodes, and for a node that could not be launched says what was refused where, Karpenter's own words, and the way around it.
+const listNodePoolsDescription = `The node pools of one cluster, GPU pool releases without a MachinePool included: Kubernetes versions of nodes and control plane, replicas, instance types, for a GPU pool accelerator and priced sizes, the release behind it.
+phase is creating, ready (readyReplicas may be 0), scaling, removing (pending lists what is still there) or failed. steps (release, machinePool, nodes, prewarm) are each pending, inProgress, done or failed; the nodes step names terminating and idle nodes, and for a node that could not be launched what was refused where, Karpenter's own words, and the way around it.
 backend is the cluster's registration with model-manager. What you may not read is absent, with a note.`
 
 // listNodePoolsRequest are the arguments of list_node_pools.

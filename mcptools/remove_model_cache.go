@@ -11,8 +11,8 @@ import (
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
-const removeModelCacheDescription = `Remove a cluster's model cache: the claims of its serving namespace, volumes that outlive pools and serving by design and are billed every month they exist. What they hold is lost; claim names one, else all go. Where cluster-manager's slice mounts a claim that goes, the cache is switched off in it first, since it would make the claim anew: every predictor then downloads its weights at each start.
-Refused while a pod mounts a claim that would go, with the models to unload in {"refused": …}; where somebody else provides serving; where cluster, claims or pods cannot be read. Claims are no files, so mode commit answers what to do instead. dryRun lists what would go, and writes nothing. removedClaims and cacheClaims carry size, tier and monthly list price.`
+const removeModelCacheDescription = `Remove a cluster's model cache: the claims of its serving namespace, billed every month they exist. What they hold is lost; claim names one, else all go. Where cluster-manager's slice mounts one, the cache is switched off in it first: every predictor then downloads its weights at each start.
+Refused while a pod mounts a claim that would go, with the models to unload in {"refused": …}; where somebody else provides serving; where cluster, claims or pods cannot be read. Claims are no files, so mode commit answers what to do instead.`
 
 func (t *Tools) removeModelCache() (Tool, error) {
 	return newTool(Tool{

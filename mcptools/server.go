@@ -62,6 +62,9 @@ type Tools struct {
 	options Options
 	// all are the build's tools, list those that are offered.
 	all, list []Tool
+	// resources and prompts are those of the tools that are offered.
+	resources []Resource
+	prompts   []Prompt
 	sealer    sealer
 }
 
@@ -88,7 +91,13 @@ func New(options Options) (*Tools, error) {
 		tools.all = append(tools.all, tool)
 	}
 	var err error
-	tools.list, err = offered(tools.all, options.ReadOnly, options.Picked)
+	if tools.list, err = offered(tools.all, options.ReadOnly, options.Picked); err != nil {
+		return tools, err
+	}
+	if tools.resources, err = resourcesOf(tools.list); err != nil {
+		return tools, err
+	}
+	tools.prompts, err = promptsOf(tools.list)
 	return tools, err
 }
 
@@ -107,16 +116,50 @@ delete_node_pool: removes a pool and, with the last one, GPU operator and servin
 enable_model_serving, disable_model_serving: model serving of a cluster on and off, with or without a GPU pool.
 remove_model_cache: deletes the claims of a cluster's model cache, and what they hold.
 Of a tool that writes: mode commit opens one pull request in the Git repository that owns the cluster or its organization, and dryRun shows every file and what Flux will build; mode apply writes to the installation, and dryRun shows what would change. A re-run is safe: nothing to change pushes and writes nothing, and one that was cut short goes on.
-Every call runs with the caller's own rights. A refusal says why and what to do instead.`
+Every call runs with the caller's own rights. A refusal says why and what to do instead.
+The rules of a tool, whole, with examples: resource ` + rulesURI + `<tool>.`
 
 // Server returns the tools as an MCP server that speaks the newest revision of the protocol and the older ones.
 func (t *Tools) Server() *server.MCPServer {
 	mcpServer := server.NewMCPServer("cluster-manager", t.options.Version,
-		server.WithToolCapabilities(false), server.WithInstructions(instructionsFor(instructions, t.all, t.list)), server.WithRecovery(), server.WithToolFilter(t.ordered))
+		server.WithToolCapabilities(false), server.WithResourceCapabilities(false, false), server.WithPromptCapabilities(false),
+		server.WithInstructions(instructionsFor(instructions, t.all, t.list)), server.WithRecovery(), server.WithToolFilter(t.ordered))
 	for _, tool := range t.list {
 		mcpServer.AddTool(declaration(tool), t.handler(mcpServer, tool))
 	}
+	for _, resource := range t.resources {
+		mcpServer.AddResource(mcp.Resource{URI: resource.URI, Name: resource.Name, Title: resource.Title, Description: resource.Description, MIMEType: markdown}, readResource(resource))
+	}
+	for _, prompt := range t.prompts {
+		mcpServer.AddPrompt(promptDeclaration(prompt), getPrompt(prompt))
+	}
 	return mcpServer
+}
+
+const markdown = "text/markdown"
+
+func readResource(resource Resource) server.ResourceHandlerFunc {
+	return func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+		return []mcp.ResourceContents{mcp.TextResourceContents{URI: resource.URI, MIMEType: markdown, Text: resource.Text}}, nil
+	}
+}
+
+func promptDeclaration(prompt Prompt) mcp.Prompt {
+	declared := mcp.Prompt{Name: prompt.Name, Title: prompt.Title, Description: prompt.Description}
+	for _, argument := range prompt.Arguments {
+		declared.Arguments = append(declared.Arguments, mcp.PromptArgument{Name: argument.Name, Description: argument.Description, Required: argument.Required})
+	}
+	return declared
+}
+
+func getPrompt(prompt Prompt) server.PromptHandlerFunc {
+	return func(_ context.Context, request mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		text, err := prompt.Fill(request.Params.Arguments)
+		if err != nil {
+			return nil, err
+		}
+		return mcp.NewGetPromptResult(prompt.Description, []mcp.PromptMessage{mcp.NewPromptMessage(mcp.RoleUser, mcp.NewTextContent(text))}), nil
+	}
 }
 
 // ordered puts the tools of a list into their own order; the library sorts them by name.

@@ -22,9 +22,9 @@ const (
 	methodCancelled = "notifications/cancelled"
 	methodStart     = "initialize"
 	// mostOfBatch is ours: the answers to a batch are kept until the last one is there.
-	mostOfBatch     = 100
-	invalidRequest  = -32600
-	parseError      = -32700
+	mostOfBatch    = 100
+	invalidRequest = -32600
+	parseError     = -32700
 )
 
 // message is what the transport reads of a message.
@@ -150,4 +150,3 @@ func (k *keptAnswer) WriteHeader(int) {}
 
 // Write implements http.ResponseWriter.
 func (k *keptAnswer) Write(data []byte) (int, error) { return k.body.Write(data) }
-
