@@ -1,0 +1,5 @@
+package reconcile
+
+const otherProcess = "CLUSTER_MANAGER_TEST_OTHER_PROCESS"
+
+func runOtherProcess() int { return 0 }
