@@ -57,6 +57,12 @@ func Main(m *testing.M) int {
 // Postgres is the URL of an empty database of the server that all tests share. Without a PostgreSQL the test is skipped.
 func Postgres(tb testing.TB) string {
 	tb.Helper()
+	return Shared(tb).Database(tb)
+}
+
+// Shared is the server that all tests share.
+func Shared(tb testing.TB) *Server {
+	tb.Helper()
 	shared.Lock()
 	defer shared.Unlock()
 	if shared.server == nil {
@@ -65,7 +71,7 @@ func Postgres(tb testing.TB) string {
 		shared.server = server
 		server.Start(tb)
 	}
-	return shared.server.Database(tb)
+	return shared.server
 }
 
 // NewServer starts a server for one test.
