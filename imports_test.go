@@ -94,7 +94,7 @@ var rooms = []room{
 	{folder: "managed/policy", ours: []string{".", "managed"}, others: []string{"github.com/cedar-policy/cedar-go/..."}},
 	{folder: "managed/catalog", ours: []string{".", "managed"}},
 	{folder: "managed/gke", ours: []string{".", "managed"}, others: []string{"google.golang.org/api/...", "cloud.google.com/go/auth/...", clientGo, apimachinery}},
-	{folder: "managed/httpapi", ours: []string{".", "managed", "managed/service"}, others: []string{"github.com/danielgtaylor/huma/v2/..."}},
+	{folder: "managed/httpapi", ours: []string{".", "managed", "managed/service"}},
 	{folder: "managed/reconcile", ours: []string{".", "managed", "managed/service"}, others: []string{"github.com/cloudevents/sdk-go/v2/...", clientGo, apimachinery}},
 
 	{folder: "internal/bench"},

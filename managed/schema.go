@@ -143,6 +143,9 @@ func (m Method) operation() Schema {
 		}
 		response["description"] = strings.TrimPrefix(response["description"].(string)+", "+string(code), ", ")
 	}
+	for _, status := range []string{"413", "415"} {
+		responses[status] = Schema{"description": string(InvalidInput), "content": content(outputSchema(reflect.TypeFor[Envelope]()))}
+	}
 	return Schema{
 		"operationId":       m.String(),
 		"tags":              []string{m.Group},
