@@ -41,6 +41,8 @@ type liveStandIn struct {
 	offline *offline.Installation
 	// token is the kubeconfig's, githubToken the forge's.
 	token, githubToken string
+	// admitted is a token that the API servers take beside the kubeconfig's.
+	admitted atomic.Pointer[string]
 	// requests counts those to the installation and to wc1.
 	installation, workload atomic.Int64
 }
@@ -54,6 +56,9 @@ func startLive(ctx context.Context, folder string) (*liveStandIn, error) {
 			live.workload.Add(1)
 		} else {
 			live.installation.Add(1)
+		}
+		if admitted := live.admitted.Load(); admitted != nil && request.Header.Get("Authorization") == "Bearer "+*admitted {
+			request.Header.Set("Authorization", "Bearer "+live.token)
 		}
 		behind.Load().ServeHTTP(writer, request)
 	}))

@@ -38,16 +38,22 @@ func (b *lockedBuffer) String() string {
 // startServer serves gazelle on a free port until the test ends.
 func startServer(t *testing.T) (endpoint string, log *lockedBuffer) {
 	t.Helper()
+	return startServerOf(t, serveOptions{
+		keep: t.TempDir(), Resolved: settings.Resolved{Server: settings.Server{
+			Snapshot: filepath.Join("..", "..", "fixtures", "installations", "gazelle"), Listen: "127.0.0.1:0",
+			MCPPath: settings.DefaultMCPPath, MaxRequestBytes: settings.DefaultMaxRequestBytes,
+		}},
+	})
+}
+
+// startServerOf serves what the options say until the test ends.
+func startServerOf(t *testing.T, options serveOptions) (endpoint string, log *lockedBuffer) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	log = &lockedBuffer{}
 	go func() {
-		ended <- serve(ctx, serveOptions{
-			keep: t.TempDir(), Resolved: settings.Resolved{Server: settings.Server{
-				Snapshot: filepath.Join("..", "..", "fixtures", "installations", "gazelle"), Listen: "127.0.0.1:0",
-				MCPPath: settings.DefaultMCPPath, MaxRequestBytes: settings.DefaultMaxRequestBytes,
-			}},
-		}, log, func(_ *installation, endpoint string) { ready <- endpoint })
+		ended <- serve(ctx, options, log, func(_ *installation, endpoint string) { ready <- endpoint })
 	}()
 	t.Cleanup(func() {
 		stop()

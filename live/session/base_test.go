@@ -142,6 +142,29 @@ func TestWorkloadClustersSeeATokenOrNothing(t *testing.T) {
 	}
 }
 
+// A server that keeps its callers' tokens to itself reads the installation with its own, and no workload cluster with it.
+func TestTheServersOwnCredentialsAreForTheInstallation(t *testing.T) {
+	server := newAPIServer(t)
+	base := &rest.Config{Host: server.URL, BearerToken: "own-token", TLSClientConfig: rest.TLSClientConfig{CAData: server.ca()}}
+	sessions := NewShared(base, nil)
+	client, err := sessions.Installation(clustermanager.Caller{Subject: "jane"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listOnce(t, client); err != nil {
+		t.Fatal(err)
+	}
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	if got := server.requests[len(server.requests)-1].Get("Authorization"); got != "Bearer own-token" {
+		t.Errorf("presented %q", got)
+	}
+	endpoint := clustermanager.Endpoint{Server: server.URL, CABundle: string(server.ca())}
+	if _, err := sessions.Workload(clustermanager.Caller{Subject: "jane"}, clustermanager.Cluster{Namespace: "org-acme", Name: "wc1"}, endpoint); !errors.Is(err, errShared) {
+		t.Errorf("workload: %v", err)
+	}
+}
+
 func TestCredentialPluginsAskNobody(t *testing.T) {
 	base := &rest.Config{ExecProvider: &clientcmdapi.ExecConfig{Command: "/does-not-exist"}}
 	if own := NewOwn(base, nil).own.ExecProvider; !own.StdinUnavailable || base.ExecProvider.StdinUnavailable {
