@@ -4,6 +4,10 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
+# Without kustomize's Go plugins, which nothing here may load, the linker has no dynamic loader to bring: binaries are
+# smaller and linked in a third of the time.
+export GOFLAGS += -tags=kustomize_disable_go_plugin_support
+
 TOOLS := $(CURDIR)/bin/tools
 # What "cluster-manager version" prints.
 VERSION ?= $(shell git describe --tags --always --dirty 2> /dev/null || echo dev)
