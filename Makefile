@@ -4,8 +4,8 @@ SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# Without kustomize's Go plugins, which nothing here may load, the linker has no dynamic loader to bring: binaries are
-# smaller and linked in a third of the time.
+# Without kustomize's Go plugins, which nothing here may load, the linker brings no dynamic loader: binaries are smaller and
+# linked sooner.
 export GOFLAGS += -tags=kustomize_disable_go_plugin_support
 
 TOOLS := $(CURDIR)/bin/tools
