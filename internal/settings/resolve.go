@@ -79,6 +79,8 @@ type Resolved struct {
 	// Settings are what decisions depend on.
 	Settings clustermanager.Settings
 	Server
+	// Managed are those of the managed clusters API.
+	Managed Managed
 	// Given are the values that any source gives, by the name of their setting.
 	Given map[string]string
 }
@@ -133,6 +135,7 @@ func Resolve(sources ...Source) (Resolved, error) {
 			faults = append(faults, fmt.Sprintf("%s: %v", from, err))
 		}
 	}
+	faults = append(faults, resolved.completeManaged()...)
 	for _, source := range sources {
 		faults = append(faults, source.faults...)
 	}

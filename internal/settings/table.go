@@ -35,7 +35,7 @@ const (
 )
 
 // table is filled at start, because the rows name the functions that read it.
-var table = slices.Concat(decisions(clustermanager.DefaultSettings()), own(), oauth(), limits(), later())
+var table = slices.Concat(decisions(clustermanager.DefaultSettings()), own(), oauth(), limits(), managed(), later())
 
 // decisions are the settings that decisions depend on. Their defaults are those of the root package.
 func decisions(d clustermanager.Settings) []Setting {
@@ -96,14 +96,6 @@ func later() []Setting {
 		{Name: "github-app-private-key-file", Form: Text},
 		{Name: "github-webhook-secret-file", Form: Text},
 		{Name: "github-webhook-path", Form: Text},
-		{Name: "database", Form: Text},
-		{Name: "catalog", Form: Text},
-		{Name: "max-clusters-per-tenant", Form: Number},
-		{Name: "credential-ttl-seconds", Form: Number},
-		{Name: "tenant-rate", Form: Number, harmless: []string{"0"}},
-		{Name: "deleted-retention", Form: Duration},
-		{Name: "events-webhook-url", Form: Text},
-		{Name: "events-webhook-secret-file", Form: Text},
 		{Name: "watcher-token-file", Form: Text},
 	}
 	for i := range rows {
