@@ -91,6 +91,7 @@ var rooms = []room{
 	{folder: "managed", ours: []string{"."}, never: network},
 	{folder: "managed/service", ours: []string{".", "managed"}, never: network},
 	{folder: "managed/store", ours: []string{".", "managed"}, others: []string{"modernc.org/sqlite/...", "github.com/jackc/pgx/v5/...", "github.com/pressly/goose/v3/..."}},
+	{folder: "managed/store/storetest", ours: []string{".", "managed", "managed/store"}, others: []string{"github.com/google/go-cmp/cmp", "github.com/jackc/pgx/v5/..."}},
 	{folder: "managed/policy", ours: []string{".", "managed"}, others: []string{"github.com/cedar-policy/cedar-go/..."}},
 	{folder: "managed/catalog", ours: []string{".", "managed"}},
 	{folder: "managed/gke", ours: []string{".", "managed"}, others: []string{"google.golang.org/api/...", "cloud.google.com/go/auth/...", clientGo, apimachinery}},

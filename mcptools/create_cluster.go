@@ -7,6 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/live/survey"
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
@@ -28,40 +29,25 @@ func (t *Tools) createCluster() (Tool, error) {
 
 func (t *Tools) handleCreateCluster(ctx context.Context, call Call, request clustermanager.CreateClusterRequest) (clustermanager.WriteResult, error) {
 	request = request.WithDefaults()
-	if err := compose.CheckCluster(request); err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	ctx, cancel, err := t.begin(ctx, call, request.Mode)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	defer cancel()
-	reader, err := t.reader(call)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	call.Progress(stepSurvey)
-	survey, err := reader.NewCluster(ctx, request, call.Caller.Email)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	call.Progress(stepCompose)
-	cluster, err := compose.Cluster(request, survey)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	result := clustermanager.WriteResult{
-		Cluster: survey.Cluster.Name, Namespace: survey.Cluster.Namespace,
-		Release: cluster.Release.Name, ReleaseNote: cluster.ReleaseNote,
-		ChartVersion: cluster.Release.Version, KubernetesVersion: cluster.Release.Kubernetes,
-		OIDC: &cluster.OIDC, RBAC: &cluster.RBAC, Warnings: cluster.Plan.Warnings,
-	}
-	return t.carryOut(ctx, call, change{
-		tool: "create_cluster", mode: request.Mode, dryRun: request.DryRun,
-		verb: "create-cluster", names: []string{request.Name},
-		scope: request.Organization, summary: "add workload cluster " + request.Name, changes: "change workload cluster " + request.Name,
-		subject: request.Name,
-		survey:  clustermanager.Survey{Now: survey.Now, Settings: survey.Settings, Cluster: survey.Cluster, Target: cluster.Target},
-		plan:    cluster.Plan, shown: cluster.Shown,
-	}, result)
+	return write[clustermanager.NewClusterSurvey]{
+		tool: "create_cluster", mode: request.Mode, dryRun: request.DryRun, refused: compose.CheckCluster(request),
+		read: func(ctx context.Context, reader *survey.Reader) (clustermanager.NewClusterSurvey, error) {
+			return reader.NewCluster(ctx, request, call.Caller.Email)
+		},
+		decide: func(facts clustermanager.NewClusterSurvey) (change, clustermanager.WriteResult, error) {
+			cluster, err := compose.Cluster(request, facts)
+			return change{
+					verb: "create-cluster", names: []string{request.Name},
+					scope: request.Organization, summary: "add workload cluster " + request.Name, changes: "change workload cluster " + request.Name,
+					subject: request.Name,
+					survey:  clustermanager.Survey{Now: facts.Now, Settings: facts.Settings, Cluster: facts.Cluster, Target: cluster.Target},
+					plan:    cluster.Plan, shown: cluster.Shown,
+				}, clustermanager.WriteResult{
+					Cluster: facts.Cluster.Name, Namespace: facts.Cluster.Namespace,
+					Release: cluster.Release.Name, ReleaseNote: cluster.ReleaseNote,
+					ChartVersion: cluster.Release.Version, KubernetesVersion: cluster.Release.Kubernetes,
+					OIDC: &cluster.OIDC, RBAC: &cluster.RBAC,
+				}, err
+		},
+	}.carryOut(ctx, t, call)
 }

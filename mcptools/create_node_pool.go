@@ -7,6 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/live/survey"
 	"github.com/clustermanager/cluster-manager/render/catalog"
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
@@ -35,40 +36,25 @@ func (t *Tools) createNodePool() (Tool, error) {
 
 func (t *Tools) handleCreateNodePool(ctx context.Context, call Call, request clustermanager.CreateNodePoolRequest) (clustermanager.WriteResult, error) {
 	request = request.WithDefaults()
-	if err := compose.CheckNodePool(request); err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	ctx, cancel, err := t.begin(ctx, call, request.Mode)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	defer cancel()
-	reader, err := t.reader(call)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	call.Progress(stepSurvey)
-	survey, err := reader.NodePool(ctx, request)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	call.Progress(stepCompose)
-	pool, err := compose.NodePool(request, survey)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	result := clustermanager.WriteResult{
-		Cluster: survey.Cluster.Name, Namespace: survey.Cluster.Namespace, Pool: request.Name,
-		ChartVersion: pool.ChartVersion, KubernetesVersion: pool.KubernetesVersion,
-		ControlPlaneVersion: pool.ControlPlaneVersion, MachineImage: pool.MachineImage,
-		Sizes: pool.Sizes, Zones: pool.Zones, ZonesNote: pool.ZonesNote, Warnings: pool.Plan.Warnings,
-		GPUOperator: pool.GPUOperator, Serving: pool.Serving, ServingResult: pool.ServingResult,
-	}
-	return t.carryOut(ctx, call, change{
-		tool: "create_node_pool", mode: request.Mode, dryRun: request.DryRun,
-		verb: "add", names: []string{survey.Cluster.Name, request.Name},
-		scope: survey.Cluster.Name, summary: "add GPU node pool " + request.Name, changes: "change GPU node pool " + request.Name,
-		subject: survey.Cluster.Name + "/" + request.Name,
-		survey:  survey, plan: pool.Plan,
-	}, result)
+	return write[clustermanager.Survey]{
+		tool: "create_node_pool", mode: request.Mode, dryRun: request.DryRun, refused: compose.CheckNodePool(request),
+		read: func(ctx context.Context, reader *survey.Reader) (clustermanager.Survey, error) {
+			return reader.NodePool(ctx, request)
+		},
+		decide: func(facts clustermanager.Survey) (change, clustermanager.WriteResult, error) {
+			pool, err := compose.NodePool(request, facts)
+			cluster := facts.Cluster
+			return change{
+					verb: "add", names: []string{cluster.Name, request.Name},
+					scope: cluster.Name, summary: "add GPU node pool " + request.Name, changes: "change GPU node pool " + request.Name,
+					subject: cluster.Name + "/" + request.Name, survey: facts, plan: pool.Plan,
+				}, clustermanager.WriteResult{
+					Cluster: cluster.Name, Namespace: cluster.Namespace, Pool: request.Name,
+					ChartVersion: pool.ChartVersion, KubernetesVersion: pool.KubernetesVersion,
+					ControlPlaneVersion: pool.ControlPlaneVersion, MachineImage: pool.MachineImage,
+					Sizes: pool.Sizes, Zones: pool.Zones, ZonesNote: pool.ZonesNote,
+					GPUOperator: pool.GPUOperator, Serving: pool.Serving, ServingResult: pool.ServingResult,
+				}, err
+		},
+	}.carryOut(ctx, t, call)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/live/survey"
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
@@ -26,43 +27,23 @@ func (t *Tools) deleteCluster() (Tool, error) {
 
 func (t *Tools) handleDeleteCluster(ctx context.Context, call Call, request clustermanager.DeleteClusterRequest) (clustermanager.WriteResult, error) {
 	request = request.WithDefaults()
-	if err := compose.CheckClusterRemoval(request, t.options.Settings); err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	ctx, cancel, err := t.begin(ctx, call, request.Mode)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	defer cancel()
-	reader, err := t.reader(call)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	call.Progress(stepSurvey)
-	survey, err := reader.RemoveCluster(ctx, request)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	call.Progress(stepCompose)
-	removal, err := compose.RemoveCluster(request, survey)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	result := clustermanager.WriteResult{
-		Cluster: survey.Cluster.Name, Namespace: survey.Cluster.Namespace, Mode: request.Mode, DryRun: request.DryRun,
-		Objects:     []clustermanager.Change{},
-		WithCluster: removal.WithCluster, Models: removal.Models, ModelsNote: removal.ModelsNote,
-		Warnings: removal.Plan.Warnings, NextStep: removal.NextStep,
-	}
-	if len(removal.Plan.Steps) == 0 {
-		return result, nil
-	}
-	return t.carryOut(ctx, call, change{
-		tool: "delete_cluster", mode: request.Mode, dryRun: request.DryRun,
-		verb: "remove-cluster", names: []string{request.Name},
-		scope: request.Organization, summary: "remove workload cluster " + request.Name, changes: "remove workload cluster " + request.Name,
-		subject: request.Name,
-		survey:  clustermanager.Survey{Now: survey.Now, Settings: survey.Settings, Cluster: survey.Cluster, Target: survey.Target},
-		plan:    removal.Plan, liveSteps: removal.LiveSteps,
-	}, result)
+	return write[clustermanager.RemoveClusterSurvey]{
+		tool: "delete_cluster", mode: request.Mode, dryRun: request.DryRun, refused: compose.CheckClusterRemoval(request, t.options.Settings),
+		read: func(ctx context.Context, reader *survey.Reader) (clustermanager.RemoveClusterSurvey, error) {
+			return reader.RemoveCluster(ctx, request)
+		},
+		decide: func(facts clustermanager.RemoveClusterSurvey) (change, clustermanager.WriteResult, error) {
+			removal, err := compose.RemoveCluster(request, facts)
+			return change{
+					verb: "remove-cluster", names: []string{request.Name},
+					scope: request.Organization, summary: "remove workload cluster " + request.Name, changes: "remove workload cluster " + request.Name,
+					subject: request.Name,
+					survey:  clustermanager.Survey{Now: facts.Now, Settings: facts.Settings, Cluster: facts.Cluster, Target: facts.Target},
+					plan:    removal.Plan, liveSteps: removal.LiveSteps,
+				}, clustermanager.WriteResult{
+					Cluster: facts.Cluster.Name, Namespace: facts.Cluster.Namespace,
+					WithCluster: removal.WithCluster, Models: removal.Models, ModelsNote: removal.ModelsNote, NextStep: removal.NextStep,
+				}, err
+		},
+	}.carryOut(ctx, t, call)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
+	"github.com/clustermanager/cluster-manager/live/survey"
 	"github.com/clustermanager/cluster-manager/render/compose"
 )
 
@@ -26,38 +27,22 @@ func (t *Tools) deleteNodePool() (Tool, error) {
 
 func (t *Tools) handleDeleteNodePool(ctx context.Context, call Call, request clustermanager.DeleteNodePoolRequest) (clustermanager.WriteResult, error) {
 	request = request.WithDefaults()
-	if err := compose.CheckDeleteNodePool(request); err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	ctx, cancel, err := t.begin(ctx, call, request.Mode)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	defer cancel()
-	reader, err := t.reader(call)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	call.Progress(stepSurvey)
-	survey, err := reader.NodePoolRemoval(ctx, request)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	call.Progress(stepCompose)
-	removal, err := compose.RemoveNodePool(request, survey)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	result := clustermanager.WriteResult{
-		Cluster: survey.Cluster.Name, Namespace: survey.Cluster.Namespace, Pool: request.Name,
-		LastPool: removal.LastPool, Warnings: removal.Plan.Warnings,
-	}
-	result.SliceKept = removal.SliceKept
-	return t.carryOut(ctx, call, change{
-		tool: "delete_node_pool", mode: request.Mode, dryRun: request.DryRun,
-		verb: "remove", names: []string{survey.Cluster.Name, request.Name},
-		scope: survey.Cluster.Name, summary: "remove GPU node pool " + request.Name, changes: "remove GPU node pool " + request.Name,
-		subject: survey.Cluster.Name + "/" + request.Name,
-		survey:  survey.Survey, plan: removal.Plan, liveSteps: removal.LiveSteps,
-	}, result)
+	return write[clustermanager.NodePoolRemovalSurvey]{
+		tool: "delete_node_pool", mode: request.Mode, dryRun: request.DryRun, refused: compose.CheckDeleteNodePool(request),
+		read: func(ctx context.Context, reader *survey.Reader) (clustermanager.NodePoolRemovalSurvey, error) {
+			return reader.NodePoolRemoval(ctx, request)
+		},
+		decide: func(facts clustermanager.NodePoolRemovalSurvey) (change, clustermanager.WriteResult, error) {
+			removal, err := compose.RemoveNodePool(request, facts)
+			cluster := facts.Cluster
+			result := clustermanager.WriteResult{Cluster: cluster.Name, Namespace: cluster.Namespace, Pool: request.Name, LastPool: removal.LastPool}
+			result.SliceKept = removal.SliceKept
+			return change{
+				verb: "remove", names: []string{cluster.Name, request.Name},
+				scope: cluster.Name, summary: "remove GPU node pool " + request.Name, changes: "remove GPU node pool " + request.Name,
+				subject: cluster.Name + "/" + request.Name,
+				survey:  facts.Survey, plan: removal.Plan, liveSteps: removal.LiveSteps,
+			}, result, err
+		},
+	}.carryOut(ctx, t, call)
 }

@@ -22,15 +22,16 @@ func (t *Tools) disableModelServing() (Tool, error) {
 
 func (t *Tools) handleDisableModelServing(ctx context.Context, call Call, request clustermanager.DisableModelServingRequest) (clustermanager.WriteResult, error) {
 	request = request.WithDefaults()
-	if err := compose.CheckDisableServing(request); err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	return t.changeServing(ctx, call, servingChange{
-		tool: "disable_model_serving", verb: "disable-serving", summary: "disable model serving", changes: "disable model serving",
-		mode: request.Mode, dryRun: request.DryRun,
-		read: func(ctx context.Context, reader *survey.Reader) (clustermanager.Survey, composeServing, error) {
-			facts, err := reader.ServingRemoval(ctx, request)
-			return facts.Survey, func() (compose.Serving, error) { return compose.DisableServing(request, facts) }, err
+	return write[clustermanager.ServingRemovalSurvey]{
+		tool: "disable_model_serving", mode: request.Mode, dryRun: request.DryRun, refused: compose.CheckDisableServing(request),
+		read: func(ctx context.Context, reader *survey.Reader) (clustermanager.ServingRemovalSurvey, error) {
+			return reader.ServingRemoval(ctx, request)
 		},
-	})
+		decide: func(facts clustermanager.ServingRemovalSurvey) (change, clustermanager.WriteResult, error) {
+			serving, err := compose.DisableServing(request, facts)
+			decided, result := servingDecided(facts.Survey, serving)
+			decided.verb, decided.summary, decided.changes = "disable-serving", "disable model serving", "disable model serving"
+			return decided, result, err
+		},
+	}.carryOut(ctx, t, call)
 }

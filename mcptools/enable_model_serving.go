@@ -32,58 +32,28 @@ func servingArguments() map[string]func(*jsonschema.Schema) {
 
 func (t *Tools) handleEnableModelServing(ctx context.Context, call Call, request clustermanager.EnableModelServingRequest) (clustermanager.WriteResult, error) {
 	request = request.WithDefaults()
-	if err := compose.CheckEnableServing(request); err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	return t.changeServing(ctx, call, servingChange{
-		tool: "enable_model_serving", verb: "enable-serving", summary: "enable model serving", changes: "change model serving",
-		mode: request.Mode, dryRun: request.DryRun,
-		read: func(ctx context.Context, reader *survey.Reader) (clustermanager.Survey, composeServing, error) {
-			facts, err := reader.Serving(ctx, request.Namespace, request.Cluster)
-			return facts, func() (compose.Serving, error) { return compose.EnableServing(request, facts) }, err
+	return write[clustermanager.Survey]{
+		tool: "enable_model_serving", mode: request.Mode, dryRun: request.DryRun, refused: compose.CheckEnableServing(request),
+		read: func(ctx context.Context, reader *survey.Reader) (clustermanager.Survey, error) {
+			return reader.Serving(ctx, request.Namespace, request.Cluster)
 		},
-	})
+		decide: func(facts clustermanager.Survey) (change, clustermanager.WriteResult, error) {
+			serving, err := compose.EnableServing(request, facts)
+			decided, result := servingDecided(facts, serving)
+			decided.verb, decided.summary, decided.changes = "enable-serving", "enable model serving", "change model serving"
+			return decided, result, err
+		},
+	}.carryOut(ctx, t, call)
 }
 
-// servingChange is what the two serving tools differ in.
-type servingChange struct {
-	tool, verb, summary, changes string
-	mode                         clustermanager.Mode
-	dryRun                       bool
-	// read reads the facts that compose decides from.
-	read func(ctx context.Context, reader *survey.Reader) (clustermanager.Survey, composeServing, error)
-}
-
-type composeServing func() (compose.Serving, error)
-
-func (t *Tools) changeServing(ctx context.Context, call Call, asked servingChange) (clustermanager.WriteResult, error) {
-	ctx, cancel, err := t.begin(ctx, call, asked.mode)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	defer cancel()
-	reader, err := t.reader(call)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	call.Progress(stepSurvey)
-	survey, compose, err := asked.read(ctx, reader)
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	call.Progress(stepCompose)
-	serving, err := compose()
-	if err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	result := clustermanager.WriteResult{
-		Cluster: survey.Cluster.Name, Namespace: survey.Cluster.Namespace,
-		GPUOperator: survey.GPUOperator, Serving: serving.Serving, ServingResult: serving.ServingResult, Warnings: serving.Plan.Warnings,
-	}
-	return t.carryOut(ctx, call, change{
-		tool: asked.tool, mode: asked.mode, dryRun: asked.dryRun,
-		verb: asked.verb, names: []string{survey.Cluster.Name},
-		scope: survey.Cluster.Name, summary: asked.summary, changes: asked.changes, subject: survey.Cluster.Name,
-		survey: survey, plan: serving.Plan, liveSteps: serving.LiveSteps,
-	}, result)
+// servingDecided is what the serving tools have in common.
+func servingDecided(facts clustermanager.Survey, serving compose.Serving) (change, clustermanager.WriteResult) {
+	cluster := facts.Cluster
+	return change{
+			names: []string{cluster.Name}, scope: cluster.Name, subject: cluster.Name,
+			survey: facts, plan: serving.Plan, liveSteps: serving.LiveSteps,
+		}, clustermanager.WriteResult{
+			Cluster: cluster.Name, Namespace: cluster.Namespace,
+			GPUOperator: facts.GPUOperator, Serving: serving.Serving, ServingResult: serving.ServingResult,
+		}
 }

@@ -25,15 +25,16 @@ func (t *Tools) removeModelCache() (Tool, error) {
 
 func (t *Tools) handleRemoveModelCache(ctx context.Context, call Call, request clustermanager.RemoveModelCacheRequest) (clustermanager.WriteResult, error) {
 	request = request.WithDefaults()
-	if err := compose.CheckRemoveCache(request); err != nil {
-		return clustermanager.WriteResult{}, err
-	}
-	// Mode commit is answered with its way out, which no authorization is needed for.
-	return t.changeServing(ctx, call, servingChange{
-		tool: "remove_model_cache", mode: clustermanager.ModeApply, dryRun: request.DryRun,
-		read: func(ctx context.Context, reader *survey.Reader) (clustermanager.Survey, composeServing, error) {
-			facts, err := reader.CacheRemoval(ctx, request)
-			return facts.Survey, func() (compose.Serving, error) { return compose.RemoveCache(request, facts) }, err
+	return write[clustermanager.CacheRemovalSurvey]{
+		// Mode commit is answered with its way out, which no authorization is needed for.
+		tool: "remove_model_cache", mode: clustermanager.ModeApply, dryRun: request.DryRun, refused: compose.CheckRemoveCache(request),
+		read: func(ctx context.Context, reader *survey.Reader) (clustermanager.CacheRemovalSurvey, error) {
+			return reader.CacheRemoval(ctx, request)
 		},
-	})
+		decide: func(facts clustermanager.CacheRemovalSurvey) (change, clustermanager.WriteResult, error) {
+			serving, err := compose.RemoveCache(request, facts)
+			decided, result := servingDecided(facts.Survey, serving)
+			return decided, result, err
+		},
+	}.carryOut(ctx, t, call)
 }

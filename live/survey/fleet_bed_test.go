@@ -148,7 +148,7 @@ func TestFleetOfRealAPIServers(t *testing.T) {
 	slices.Sort(more)
 	var kubeconfigs []string
 	for number := 10; number < 20; number++ {
-		kubeconfigs = append(kubeconfigs, fmt.Sprintf("/api/v1/namespaces/org-acme/secrets/c%02d-kubeconfig?", number))
+		kubeconfigs = append(kubeconfigs, fmt.Sprintf("/api/v1/namespaces/org-acme/secrets/c%02d-kubeconfig?timeout=10s", number))
 	}
 	same(t, kubeconfigs, more)
 	if once := slices.Compact(slices.Sorted(slices.Values(f.requests["installation"]))); len(once) != len(f.requests["installation"]) || len(once) != len(few["installation"])+10 {
