@@ -68,9 +68,9 @@ func Apply(ctx context.Context, planned *Planned, options Options) (Result, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.left())
 	defer cancel()
-	for _, of := range inOrder(planned.items) {
+	for _, releases := range waves(inOrder(planned.items)) {
 		if r.stopped == nil {
-			r.stopped = r.carryOut(ctx, of)
+			r.stopped = r.together(ctx, releases)
 		}
 	}
 	var refusal *wayOut
@@ -95,27 +95,6 @@ func wait(ctx context.Context, duration time.Duration) error {
 	case <-timer.C:
 		return nil
 	}
-}
-
-// inOrder is the order of the writes: of Ensure steps next to each other those that create go first.
-func inOrder(items []*item) []*item {
-	ordered := slices.Clone(items)
-	for start := 0; start < len(ordered); {
-		end := start
-		for end < len(ordered) && ordered[end].step.Verb == clustermanager.Ensure {
-			end++
-		}
-		slices.SortStableFunc(ordered[start:end], func(a, b *item) int { return rank(a) - rank(b) })
-		start = max(end, start+1)
-	}
-	return ordered
-}
-
-func rank(of *item) int {
-	if of.objects[0].action == clustermanager.ActionCreate {
-		return 0
-	}
-	return 1
 }
 
 // carryOut does a step. An error stops the plan.

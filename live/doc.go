@@ -1,8 +1,8 @@
 // Package live carries a list of steps out on Kubernetes API servers, as the caller whose clients it gets.
 //
 // [Plan] reads every object of the steps at once and decides what each step would do and whose the object is; whatever
-// is refused is refused there, before the first write. [Planned.Preview] is the answer of a dry run. [Apply] writes one
-// after the other inside a budget, and answers for each object whether it was done or is pending: what was cut short, by
+// is refused is refused there, before the first write. [Planned.Preview] is the answer of a dry run. [Apply] writes in
+// order inside a budget, new releases beside each other, and answers for each object whether it was done or is pending: what was cut short, by
 // the time or by an API server that refused, is said, and the same call again goes on from there, since nothing is
 // remembered but the objects themselves.
 //
