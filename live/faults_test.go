@@ -142,8 +142,10 @@ var writeFaults = []fault{
 // At any write: the answer tells of each object what is true, what is pending and what to do, and the same call again
 // ends as if nothing had happened.
 func TestFaultsAtAnyWrite(t *testing.T) {
-	for _, of := range lists[:3] {
+	for index, of := range lists {
 		want, writes := finished(t, of)
+		// A removal that takes finalizers off tries again by itself, and what a list may be left with does not stop it.
+		plain := index < 3
 		for _, fault := range writeFaults {
 			for at := 1; at <= writes; at++ {
 				t.Run(fmt.Sprintf("%s, %s at write %d", of.name, fault.name, at), func(t *testing.T) {
@@ -158,12 +160,16 @@ func TestFaultsAtAnyWrite(t *testing.T) {
 					before := s.state(t)
 					result := s.apply(t, steps)
 					s.tellsTheTruth(t, before, result)
-					if result.Partial == fault.finishes {
+					if plain && result.Partial == fault.finishes {
 						t.Errorf("%v", result)
 					}
-					pending := fmt.Sprintf(": %d done, %d pending; see to that, then call again with the same arguments, which goes on from here", at-1, writes-at+1)
-					if result.Partial && !strings.HasSuffix(result.NextStep, pending) {
-						t.Errorf("%s", result.NextStep)
+					done, pending := at-1, writes-at+1
+					if !plain {
+						done, pending = counted(result)
+					}
+					words := fmt.Sprintf(": %d done, %d pending; see to that, then call again with the same arguments, which goes on from here", done, pending)
+					if result.Partial != (pending > 0) && !plain || result.Partial && !strings.HasSuffix(result.NextStep, words) {
+						t.Errorf("partial %t, want %s\n%s", result.Partial, words, result.NextStep)
 					}
 					s.wire.reset()
 					if result := s.apply(t, steps); result.Partial {
@@ -178,12 +184,29 @@ func TestFaultsAtAnyWrite(t *testing.T) {
 	}
 }
 
+// counted are the objects of an answer that were written and that are pending.
+func counted(result live.Result) (done, pending int) {
+	for _, change := range result.Changes {
+		switch change.Action {
+		case clustermanager.ActionPending:
+			pending++
+		case clustermanager.ActionUnchanged, clustermanager.ActionTerminating:
+		default:
+			done++
+		}
+	}
+	return done, pending
+}
+
 // tellsTheTruth compares an answer with what stands.
 func (s *scene) tellsTheTruth(t *testing.T, before map[string]any, result live.Result) {
 	t.Helper()
 	after := s.state(t)
 	for _, change := range result.Changes {
 		key := "installation " + change.ObjectReference.String()
+		if before[key] == nil && after[key] == nil {
+			key = "target " + change.ObjectReference.String()
+		}
 		was, is := before[key], after[key]
 		var fine bool
 		switch change.Action {
@@ -194,12 +217,23 @@ func (s *scene) tellsTheTruth(t *testing.T, before map[string]any, result live.R
 		case clustermanager.ActionDelete:
 			fine = is == nil
 		case clustermanager.ActionPending:
+			// What has a finalizer taken off goes in two writes.
+			fine = cmp.Diff(was, is) == "" || strings.HasPrefix(change.Kind, "LLMInferenceService") && isGoing(is)
+		case clustermanager.ActionUnchanged:
 			fine = cmp.Diff(was, is) == ""
+		case clustermanager.ActionRetire:
+			fine = cmp.Diff(was, is) != "" && is != nil
 		}
 		if !fine {
 			t.Errorf("it is told as %s: %s\n(-before +after)\n%s", change.Action, change.ObjectReference, cmp.Diff(was, is))
 		}
 	}
+}
+
+func isGoing(object any) bool {
+	fields, _ := object.(map[string]any)
+	metadata, _ := fields["metadata"].(map[string]any)
+	return metadata["deletionTimestamp"] != nil
 }
 
 // Each write is refused twice: what changes all the time stays pending.

@@ -1,6 +1,9 @@
 package mcptools
 
 import (
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,33 +175,84 @@ func TestAClusterGoesInPasses(t *testing.T) {
 	}
 }
 
-// A removal that is closed unmerged has taken the registration back; the creation once more has nothing to propose and
-// registers the cluster at once.
+// A removal that is closed unmerged has taken the registration back, and changed nothing else on the installation; the
+// creation once more has nothing to propose and, where it registers, registers the cluster at once.
 func TestARemovalThatIsClosedUnmerged(t *testing.T) {
 	t.Parallel()
-	l := newLife(t, chartReader(t), nil)
-	l.startForge(t)
-	commit := map[string]any{"mode": "commit"}
-	on := written{tool: "enable_model_serving", arguments: map[string]any{"cluster": "wc1"}}
-	off := written{tool: "disable_model_serving", arguments: map[string]any{"cluster": "wc1"}}
-	l.done(t, on, nil)
-	opened := l.done(t, on, commit)
-	if err := l.forge.Merge("acme", "fleet", opened.Commit.Number); err != nil {
-		t.Fatal(err)
-	}
-	removal := l.done(t, off, commit)
-	if diff := cmp.Diff(each("delete", "ConfigMap model-backend-kserve-wc1"), changes(removal)); diff != "" || removal.Commit.PullRequest == "" ||
-		!strings.Contains(strings.Join(removal.Commit.LiveSteps, "\n"), "if the pull request is closed unmerged, call enable_model_serving again") {
-		t.Errorf("%s%+v", diff, removal.Commit)
-	}
-	if err := l.forge.ClosePullRequest("acme", "fleet", removal.Commit.Number); err != nil {
-		t.Fatal(err)
-	}
-	again := l.done(t, on, commit)
-	if diff := cmp.Diff(each("create", "ConfigMap model-backend-kserve-wc1"), changes(again)); diff != "" || again.Commit.PullRequest != "" || !strings.HasPrefix(again.NextStep, "nothing to commit") {
-		t.Errorf("%s%s %+v", diff, again.NextStep, again.Commit)
+	reader := chartReader(t)
+	pool := map[string]any{"cluster": "wc1", "name": "gpu-l4"}
+	dev01 := map[string]any{"organization": "acme", "name": "dev01"}
+	registered := map[string]string{managementFile: strings.ReplaceAll(backendOf("model-backend-kserve-wc1"), "wc1", "dev01")}
+	const own, ofDev01 = "ConfigMap model-backend-kserve-wc1", "ConfigMap model-backend-kserve-dev01"
+	for name, test := range map[string]struct {
+		create, remove string
+		arguments      map[string]any
+		more           map[string]any
+		objects        map[string]string
+		gone           []string
+		// release is taken up by helm-controller before it is removed.
+		release string
+		// taken is what the removal does, restored what the creation does then; closing is the live step about it.
+		taken, restored []string
+		closing         string
+	}{
+		"serving": {
+			create: "enable_model_serving", remove: "disable_model_serving", arguments: map[string]any{"cluster": "wc1"}, release: "wc1-agent-platform",
+			taken: each("delete", own), restored: each("create", own), closing: "if the pull request is closed unmerged, call enable_model_serving again",
+		},
+		"one of two pools": {
+			create: "create_node_pool", remove: "delete_node_pool", arguments: pool, release: "wc1-gpu-l4",
+			taken: each("update", own), restored: each("update", own), closing: "if the pull request is closed unmerged, call create_node_pool for the pool again",
+		},
+		"the last pool": {
+			create: "create_node_pool", remove: "delete_node_pool", arguments: pool, release: "wc1-gpu-l4",
+			gone:  []string{poolRelease, poolSource, "management/org-acme/machinepool-wc1-gpu-a10g.yaml"},
+			taken: each("delete", own), restored: each("create", own), closing: "if the pull request is closed unmerged, call create_node_pool for the pool again",
+		},
+		"a cluster": {
+			create: "create_cluster", remove: "delete_cluster", arguments: dev01, more: map[string]any{"provider": "aws"}, objects: registered, release: "dev01",
+			taken: each("delete", ofDev01), restored: nil, closing: "if the pull request is closed unmerged, call create_node_pool or enable_model_serving again",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLife(t, reader, test.objects, test.gone...)
+			l.startForge(t)
+			on, off := written{tool: test.create, arguments: maps.Clone(test.arguments)}, written{tool: test.remove, arguments: test.arguments}
+			maps.Copy(on.arguments, test.more)
+			commit := map[string]any{"mode": "commit"}
+			l.done(t, on, nil)
+			opened := l.done(t, on, commit)
+			if err := l.forge.Merge("acme", "fleet", opened.Commit.Number); err != nil {
+				t.Fatal(err)
+			}
+			l.finalizers(t, test.release, `["finalizers.fluxcd.io"]`)
+			l.reset()
+			removal := l.done(t, off, commit)
+			if diff := cmp.Diff(test.taken, changes(removal)); diff != "" || removal.Commit.PullRequest == "" || l.reset() != len(test.taken) ||
+				!strings.Contains(strings.Join(removal.Commit.LiveSteps, "\n"), test.closing) {
+				t.Errorf("%s%+v", diff, removal.Commit)
+			}
+			for _, step := range removal.Commit.LiveSteps {
+				for _, named := range namedTools.FindAllString(step, -1) {
+					if !slices.ContainsFunc(l.list, func(tool Tool) bool { return tool.Name == named }) {
+						t.Errorf("no tool %s: %s", named, step)
+					}
+				}
+			}
+			if err := l.forge.ClosePullRequest("acme", "fleet", removal.Commit.Number); err != nil {
+				t.Fatal(err)
+			}
+			again := l.done(t, on, commit)
+			if diff := cmp.Diff(append([]string{}, test.restored...), changes(again)); diff != "" || again.Commit.PullRequest != "" || !strings.HasPrefix(again.NextStep, "nothing to commit") {
+				t.Errorf("%s%s %+v", diff, again.NextStep, again.Commit)
+			}
+		})
 	}
 }
+
+// namedTools are the names of tools in a text.
+var namedTools = regexp.MustCompile(`\b(create|delete|enable|disable|remove|list|get)_[a-z_]+\b`)
 
 // A cluster that cannot be read keeps its serving, force or not where serving alone is asked about; with the pool its
 // releases go by force, and the answer says what is not known.

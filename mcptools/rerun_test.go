@@ -2,6 +2,7 @@ package mcptools
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -72,11 +73,12 @@ func TestACallKilledAtEveryWrite(t *testing.T) {
 			for survived := range writes {
 				l := of.life(t, reader)
 				ctx, kill := context.WithCancel(t.Context())
-				l.before = func(write int) bool {
-					if write > survived {
-						kill()
+				l.meets = func(write int) func(http.ResponseWriter, func()) {
+					if write <= survived {
+						return nil
 					}
-					return write <= survived
+					kill()
+					return broken
 				}
 				_ = l.run(ctx, t, of, nil)
 				kill()
