@@ -28,8 +28,13 @@ func newestCall(tool string, arguments map[string]any, asks string, more map[str
 	return map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
 }
 
-// sent posts a message, and returns the result of the answer.
+// sent posts a message of the newest revision, and returns the result of the answer.
 func sent(t *testing.T, endpoint string, message map[string]any) map[string]any {
+	t.Helper()
+	return sentAs(t, endpoint, "2026-07-28", message)
+}
+
+func sentAs(t *testing.T, endpoint, revision string, message map[string]any) map[string]any {
 	t.Helper()
 	body, err := json.Marshal(message)
 	if err != nil {
@@ -42,7 +47,7 @@ func sent(t *testing.T, endpoint string, message map[string]any) map[string]any 
 	params, _ := message["params"].(map[string]any)
 	name, _ := params["name"].(string)
 	for key, value := range map[string]string{
-		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": name,
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": revision, "Mcp-Method": "tools/call", "Mcp-Name": name,
 	} {
 		request.Header.Set(key, value)
 	}
@@ -147,6 +152,24 @@ func TestWhoIsNotAsked(t *testing.T) {
 				t.Errorf("%d writes, %v", writes, result)
 			}
 		})
+	}
+}
+
+// Over HTTP nobody knows any more what a client of an older revision said when it connected: it gets the removal in the
+// first call, and waits for nobody.
+func TestAnOlderClientOverHTTPIsNotAsked(t *testing.T) {
+	t.Parallel()
+	l := newLife(t, nil, map[string]string{managementFile: dev01 + running})
+	server := httptest.NewServer(l.Handler("/mcp"))
+	t.Cleanup(server.Close)
+	sentAs(t, server.URL+"/mcp", "2025-06-18", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": map[string]any{
+		"protocolVersion": "2025-06-18", "capabilities": json.RawMessage(asking), "clientInfo": map[string]any{"name": "test", "version": "1"},
+	}})
+	result := sentAs(t, server.URL+"/mcp", "2025-06-18", map[string]any{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": map[string]any{
+		"name": "delete_cluster", "arguments": dev01Removal,
+	}})
+	if writes := l.reset(); result["isError"] == true || writes != 4 {
+		t.Errorf("%d writes, %v", writes, result)
 	}
 }
 
