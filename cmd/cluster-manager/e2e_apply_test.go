@@ -36,11 +36,11 @@ func (e *endToEnd) testApply(t *testing.T) {
 		"HelmRelease org-acme/wc2-agent-platform", "ConfigMap agent-platform/model-backend-kserve-wc2",
 		"OCIRepository org-acme/wc2-gpu-operator", "HelmRelease org-acme/wc2-gpu-operator",
 	}
-	e.writes(t, jane, pool, "create", objects)
+	e.writes(t, jane, "create_node_pool", pool, "create", objects)
 	for _, name := range append([]string{"gpu-l4", "gpu-operator"}, sliceReleases...) {
 		e.until(t, helmRelease("org-acme", "wc2-"+name), isReady)
 	}
-	e.writes(t, jane, pool, "unchanged", objects)
+	e.writes(t, jane, "create_node_pool", pool, "unchanged", objects)
 	var pools clustermanager.NodePools
 	e.answer(t, jane, "list_node_pools", map[string]any{"cluster": "wc2"}, &pools)
 	if len(pools.NodePools) != 1 || pools.NodePools[0].Name != "wc2-gpu-l4" || pools.Backend.Backend != "kserve-wc2" || len(pools.Notes) > 0 {
@@ -55,14 +55,14 @@ func (e *endToEnd) testApply(t *testing.T) {
 	}
 }
 
-// writes wants create_node_pool to do the same with each of these objects, in any order.
-func (e *endToEnd) writes(t *testing.T, client *mcptools.Client, pool map[string]any, action string, objects []string) {
+// writes wants a tool to do the same with each of these objects, in any order.
+func (e *endToEnd) writes(t *testing.T, client *mcptools.Client, tool string, arguments map[string]any, action string, objects []string) {
 	t.Helper()
 	var want []string
 	for _, object := range objects {
 		want = append(want, action+" "+object)
 	}
-	made := e.write(t, client, "create_node_pool", pool)
+	made := e.write(t, client, tool, arguments)
 	if diff := cmp.Diff(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(changed(made.Objects)))); diff != "" || made.Partial {
 		t.Errorf("%s (-want +got):\n%s", made.NextStep, diff)
 	}

@@ -28,6 +28,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("another", func(t *testing.T) {
 		e.wc2 = newWorkload(t, e.bed)
 		t.Run("apply", e.testApply)
+		t.Run("lives", e.testLives)
 		t.Run("cluster", e.testCluster)
 	})
 }
