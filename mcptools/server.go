@@ -171,12 +171,11 @@ func (t *Tools) ordered(_ context.Context, listed []mcp.Tool) []mcp.Tool {
 	return listed
 }
 
-// Handler returns the MCP endpoint over streamable HTTP, without session state. It opens no stream to listen on: nothing is
-// told outside a request, and without sessions a stream would take what is meant for others. Who may ask, and by which name
-// of this server, is for what stands before it: a gateway beside the process has a request's own name for the server.
+// Handler returns the MCP endpoint over streamable HTTP, without session state. Who may ask, and by which name of this
+// server, is for what stands before it: a gateway beside the process has a request's own name for the server.
 func (t *Tools) Handler(path string) http.Handler {
 	return transported(server.NewStreamableHTTPServer(t.Server(), server.WithStateLess(true), server.WithEndpointPath(path),
-		server.WithDisableStreaming(true), server.WithDisableLocalhostProtection(true), server.WithStreamableHTTPLogger(t.options.Log)))
+		server.WithDisableLocalhostProtection(true), server.WithStreamableHTTPLogger(t.options.Log)))
 }
 
 // ServeStdio answers the one MCP client at the other end of the streams until they or the context end. Calls that have

@@ -37,10 +37,17 @@ type message struct {
 
 // transported stands before the library's endpoint, which serves each request on its own, and adds what needs more than
 // one: a name for each client that starts as the older revisions have it, by which its cancellations find its own requests
-// and nobody else's, and the batches of the one revision that has them.
+// and nobody else's, and the batches of the one revision that has them. It opens no stream to listen on: nothing is told
+// outside a request, and without sessions a stream would take what is meant for others.
 func transported(endpoint http.Handler) http.Handler {
 	return http.HandlerFunc(func(writer http.ResponseWriter, request *http.Request) {
-		if request.Method != http.MethodPost {
+		switch request.Method {
+		case http.MethodPost:
+		case http.MethodGet:
+			writer.Header().Set("Allow", http.MethodPost)
+			http.Error(writer, "there is nothing to listen to: send a request", http.StatusMethodNotAllowed)
+			return
+		default:
 			endpoint.ServeHTTP(writer, request)
 			return
 		}

@@ -35,8 +35,9 @@ type serveOptions struct {
 	signIn *signIn
 	// above are the settings' sources, which win over a snapshot's file.
 	above []settings.Source
-	// forge is no flag: see snapshotOptions.
-	forge *outsideForge
+	// forge and through are no flags: see snapshotOptions.
+	forge   *outsideForge
+	through func(address string) string
 	// in and out are the MCP client's with --stdio.
 	in  io.Reader
 	out io.Writer
@@ -118,7 +119,7 @@ func (o serveOptions) open(ctx context.Context, log *slog.Logger, observed *tele
 	if o.Snapshot == "" {
 		return openLive(liveOptions{Resolved: o.Resolved, github: takeGitHubToken(), signIn: o.signIn, now: time.Now, log: log, limits: bounds, observe: observed.Call})
 	}
-	return openSnapshot(ctx, snapshotOptions{directory: o.Snapshot, keep: o.keep, signIn: o.signIn, above: o.above, now: time.Now, log: log, forge: o.forge, limits: bounds, observe: observed.Call})
+	return openSnapshot(ctx, snapshotOptions{directory: o.Snapshot, keep: o.keep, signIn: o.signIn, above: o.above, now: time.Now, log: log, forge: o.forge, through: o.through, limits: bounds, observe: observed.Call})
 }
 
 // described says for the log what calls run on, and as whom.
