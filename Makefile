@@ -15,6 +15,11 @@ GO_BUILD := go build -trimpath -ldflags '-X main.version=$(VERSION)'
 # GitHub's OpenAPI description, which judges the requests that tests send; the version of the npm package that carries it.
 GITHUB_OPENAPI_VERSION := 23.0.2
 GITHUB_OPENAPI := $(TOOLS)/github-openapi-$(GITHUB_OPENAPI_VERSION).json
+# The protocol's own tools, from npm: the conformance suite, the inspector, and a Node that is new enough for both.
+MCP_CONFORMANCE_VERSION := 0.1.16
+MCP_INSPECTOR_VERSION := 2.12.0
+NODE_VERSION := 22.23.3
+MCP_TOOLS := $(TOOLS)/mcp-$(MCP_CONFORMANCE_VERSION)-$(MCP_INSPECTOR_VERSION)-node-$(NODE_VERSION)
 # RACE=-race runs the tests under the race detector, which needs a C compiler.
 RACE ?=
 # COUNT=10 runs the end-to-end test ten times in a row, E2E is the part of it to run.
@@ -26,6 +31,8 @@ KEEP ?=
 BENCH ?= .
 BENCH_FLAGS ?=
 BENCH_REPORT ?= docs/perf/$(shell date +%F)
+# LOAD is how long make load lasts.
+LOAD ?= 2m
 
 .PHONY: help
 help: ## show the targets
@@ -44,9 +51,9 @@ demo: need-git build ## open, merge and refuse pull requests on this machine alo
 	bin/cluster-manager demo $(if $(KEEP),--keep-running)
 
 .PHONY: test
-test: need-git test-tools $(GITHUB_OPENAPI) testbed ## run every test; a skipped one fails (RACE=-race for the race detector)
+test: need-git test-tools $(GITHUB_OPENAPI) $(MCP_TOOLS) testbed ## run every test; a skipped one fails (RACE=-race for the race detector)
 	go vet ./...
-	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' CLUSTER_MANAGER_TEST_GITHUB_OPENAPI='$(GITHUB_OPENAPI)' go test -v $(RACE) ./... 2>&1 | awk -f .ci/test.awk
+	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' CLUSTER_MANAGER_TEST_GITHUB_OPENAPI='$(GITHUB_OPENAPI)' CLUSTER_MANAGER_TEST_MCP='$(MCP_TOOLS)' go test -v $(RACE) ./... 2>&1 | awk -f .ci/test.awk
 
 .PHONY: test-e2e
 test-e2e: need-git testbed ## run the end-to-end test alone (COUNT=10 in a row; E2E='^TestEndToEnd$$/^pool$$' a part)
@@ -65,6 +72,10 @@ bench: need-git test-tools testbed $(TOOLS)/gogit $(TOOLS)/kubectl ## measure ou
 	mkdir -p bin
 	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' go test -run '^$$' -bench '$(BENCH)' -benchtime 500ms -p 1 -timeout 3h $(BENCH_FLAGS) ./... | tee bin/bench.txt
 	go run ./internal/bench/report '$(BENCH_REPORT)' < bin/bench.txt
+
+.PHONY: load
+load: need-git ## call a server from fifty callers for two minutes (LOAD=10m for longer)
+	CLUSTER_MANAGER_TEST_LOAD='$(LOAD)' go test -v -count 1 -timeout 2h -run '^TestLoad$$' ./cmd/cluster-manager
 
 .PHONY: golden
 golden: need-git test-tools ## rewrite the golden files, to be read as a diff
@@ -98,6 +109,15 @@ $(GITHUB_OPENAPI): | need-node need-npm
 	npm pack --ignore-scripts --loglevel=error @octokit/openapi@$(GITHUB_OPENAPI_VERSION) > /dev/null; \
 	tar -xzf *.tgz package/generated/api.github.com.json; \
 	mv package/generated/api.github.com.json $@
+
+# Installed once and run offline from then on; scripts of packages run for Node alone, which fetches the machine's own kind.
+$(MCP_TOOLS): | need-node need-npm
+	mkdir -p $(TOOLS)
+	folder=$$(mktemp -d $(TOOLS)/npm-XXXXXX); trap 'rm -rf "$$folder"' EXIT; \
+	install='npm install --no-save --no-package-lock --omit=dev --no-audit --no-fund --loglevel=error'; \
+	$$install --ignore-scripts --prefix "$$folder" @modelcontextprotocol/conformance@$(MCP_CONFORMANCE_VERSION) @modelcontextprotocol/inspector@$(MCP_INSPECTOR_VERSION); \
+	$$install --prefix "$$folder/node" node@$(NODE_VERSION); \
+	mv "$$folder" $@
 
 # Built from modules of their own, so that the product's go.mod names the product's needs alone.
 $(TOOLS)/gogit: tools/gogit/main.go tools/gogit/go.mod tools/gogit/go.sum | need-go

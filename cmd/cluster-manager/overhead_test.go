@@ -17,10 +17,13 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/clustermanager/cluster-manager/internal/bench"
 	"github.com/clustermanager/cluster-manager/internal/limits"
 	"github.com/clustermanager/cluster-manager/internal/settings"
+	"github.com/clustermanager/cluster-manager/internal/telemetry"
 	"github.com/clustermanager/cluster-manager/mcptools"
 )
 
@@ -66,15 +69,25 @@ func (c overheadCall) request(ctx context.Context, url string) *http.Request {
 // what is put before the endpoint there, a token's check or tracing, is measured here.
 func openOverhead(tb testing.TB) (*installation, http.Handler) {
 	tb.Helper()
+	observed, err := telemetry.Start(tb.Context(), telemetry.Options{
+		Version: version, Variable: func(string) string { return "" }, Spans: sdktrace.NewBatchSpanProcessor(tracetest.NewNoopExporter()),
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
 	opened, err := openSnapshot(tb.Context(), snapshotOptions{
 		directory: filepath.Join("..", "..", "fixtures", "installations", "gazelle"), now: time.Now, log: slog.New(slog.DiscardHandler),
-		limits: limits.New(1<<30, 1<<30, time.Now),
+		limits: limits.New(1<<30, 1<<30, time.Now), observe: observed.Call,
 	})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = opened.Close() })
-	return opened, routes(opened, serveOptions{Resolved: settings.Resolved{Server: settings.Server{MCPPath: "/mcp", MaxRequestBytes: settings.DefaultMaxRequestBytes}}})
+	handler, err := routes(opened, serveOptions{Resolved: settings.Resolved{Server: settings.Server{MCPPath: "/mcp", MaxRequestBytes: settings.DefaultMaxRequestBytes}}}, observed)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return opened, observed.Server(handler)
 }
 
 // bare is a server of the library alone whose one tool does what the real one does and checks nothing; canned answers
