@@ -51,7 +51,7 @@ demo: need-git build ## open, merge and refuse pull requests on this machine alo
 	bin/cluster-manager demo $(if $(KEEP),--keep-running)
 
 .PHONY: test
-test: need-git test-tools $(GITHUB_OPENAPI) $(MCP_TOOLS) testbed ## run every test; a skipped one fails (RACE=-race for the race detector)
+test: need-git test-tools $(GITHUB_OPENAPI) $(MCP_TOOLS) testbed postgres ## run every test; a skipped one fails (RACE=-race for the race detector)
 	go vet ./...
 	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' CLUSTER_MANAGER_TEST_GITHUB_OPENAPI='$(GITHUB_OPENAPI)' CLUSTER_MANAGER_TEST_MCP='$(MCP_TOOLS)' go test -v $(RACE) ./... 2>&1 | awk -f .ci/test.awk
 
@@ -68,7 +68,7 @@ format: $(TOOLS)/golangci-lint ## format the code, imports in three groups
 	$(TOOLS)/golangci-lint fmt
 
 .PHONY: bench
-bench: need-git test-tools testbed $(TOOLS)/gogit $(TOOLS)/kubectl ## measure ours beside what people use instead, into docs/perf (BENCH_FLAGS=-short: little, in a minute)
+bench: need-git test-tools testbed postgres $(TOOLS)/gogit $(TOOLS)/kubectl ## measure ours beside what people use instead, into docs/perf (BENCH_FLAGS=-short: little, in a minute)
 	mkdir -p bin
 	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' go test -run '^$$' -bench '$(BENCH)' -benchtime 500ms -p 1 -timeout 3h $(BENCH_FLAGS) ./... | tee bin/bench.txt
 	go run ./internal/bench/report '$(BENCH_REPORT)' < bin/bench.txt
@@ -137,6 +137,11 @@ testbed: need-go ## build what the test bed runs: Kubernetes, Flux, an identity 
 .PHONY: testbed-run
 testbed-run: testbed ## run the test bed by hand, until ctrl+c (docs/testbed.md)
 	go run ./internal/testbed/command run -user 'editor@example.com=editors' -user 'viewer@example.com=viewers'
+
+# Tests run a PostgreSQL of their own, as an unprivileged user, on loopback.
+.PHONY: postgres
+postgres: ## find PostgreSQL for the tests; root on Debian or Ubuntu gets it installed
+	.ci/postgres
 
 .PHONY: need-go need-git need-node need-npm
 need-go need-git need-node need-npm: need-%:

@@ -6,6 +6,7 @@
 //	snapshot exports what the tools would read into a folder
 //	tools    prints the tools as a document
 //	demo     shows the main job on fixtures, on this machine alone
+//	hours    prints the recorded hours of managed clusters
 //	version  prints the version
 //
 // The package holds flags, environment and wiring; every rule lives in the packages it wires.
@@ -67,7 +68,7 @@ func newRoot() *cobra.Command {
 exist and opens one pull request, as the caller, in the Git repository that owns the cluster.`,
 		SilenceUsage: true, SilenceErrors: true,
 	}
-	root.AddCommand(newServe(), newCall(), newSnapshot(), newTools(), newDemo(), newVersion())
+	root.AddCommand(newServe(), newCall(), newSnapshot(), newTools(), newDemo(), newHours(), newVersion())
 	return root
 }
 

@@ -14,6 +14,7 @@ import (
 
 	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/internal/settings"
+	"github.com/clustermanager/cluster-manager/internal/telemetry"
 	"github.com/clustermanager/cluster-manager/mcptools"
 )
 
@@ -167,7 +168,14 @@ func TestWithoutMCP(t *testing.T) {
 	if err := (serveOptions{Resolved: settings.Resolved{Server: server}}).check(); err == nil || !strings.Contains(err.Error(), "setting mcp-enabled") {
 		t.Errorf("%v", err)
 	}
-	handler := routes(&installation{}, serveOptions{Resolved: settings.Resolved{Server: server}})
+	observed, err := telemetry.Start(t.Context(), telemetry.Options{Variable: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := routes(&installation{}, serveOptions{Resolved: settings.Resolved{Server: server}}, observed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for path, want := range map[string]int{"/healthz": http.StatusOK, "/mcp": http.StatusNotFound} {
 		if got := statusOf(t, handler, path); got != want {
 			t.Errorf("%s: %d, want %d", path, got, want)

@@ -7,9 +7,26 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"testing"
 
 	"github.com/clustermanager/cluster-manager/managed"
+	"github.com/clustermanager/cluster-manager/managed/store/storetest"
 )
+
+// What these tests prove holds with a database because both keep one contract.
+func TestTheMemoryKeepsTheContractOfStores(t *testing.T) {
+	t.Parallel()
+	storetest.Contract(t, func(*testing.T) storetest.Opened {
+		m := newMemory()
+		return storetest.Opened{Store: m, Events: func() []string {
+			all := []string{}
+			for _, event := range m.events {
+				all = append(all, string(event.Type)+" "+event.Subject)
+			}
+			return all
+		}}
+	})
+}
 
 // memory is a store for these tests: one lock is every transaction.
 type memory struct {

@@ -108,7 +108,7 @@ func (s *Store) Close() error {
 
 // OpenReader opens a database that is there, to read beside the process that has it open.
 func OpenReader(ctx context.Context, location string) (*Reader, error) {
-	if !strings.Contains(location, "://") {
+	if location != "" && !strings.Contains(location, "://") {
 		return readSQLite(ctx, location)
 	}
 	store, err := connect(ctx, location)

@@ -10,13 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/clustermanager/cluster-manager/managed"
 )
@@ -100,8 +99,8 @@ func (s *suite) must(err error) {
 
 func (s *suite) equal(what string, want, got any) {
 	s.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		s.Errorf("%s (-want +got):\n%s", what, diff)
+	if !reflect.DeepEqual(want, got) {
+		s.Errorf("%s: %+v, want %+v", what, got, want)
 	}
 }
 
