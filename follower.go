@@ -8,20 +8,15 @@ import (
 	"time"
 )
 
-// Follower is a Flux Kustomization that applies a folder of a repository's branch, as far as it got.
+// Follower is a Flux Kustomization that applies a folder of a repository's branch, with how far it got.
 type Follower struct {
-	Kustomization NamespacedName
-	Repository    GitRepository
-	// Path is spec.path as a clean path from the repository's root; "" is the root itself.
-	Path string
+	Target
 	// Commit is the one of status.lastAppliedRevision; "" before the first.
 	Commit string
 	// ReadyAt is since when the Kustomization is ready; zero while it is not.
 	ReadyAt time.Time
 	// NotReady is what its condition Ready says while it is not true; "" where it is, or says nothing.
 	NotReady string
-	// Suspended says that the Kustomization or its source is suspended.
-	Suspended bool
 }
 
 // AppliersOf are the Kustomizations that apply files of a repository's branch, each file the one with the deepest folder

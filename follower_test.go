@@ -12,10 +12,10 @@ import (
 func TestWhoAppliesFiles(t *testing.T) {
 	t.Parallel()
 	follower := func(name, path, repository, branch string) clustermanager.Follower {
-		return clustermanager.Follower{
+		return clustermanager.Follower{Target: clustermanager.Target{
 			Kustomization: clustermanager.NamespacedName{Namespace: "default", Name: name}, Path: path,
 			Repository: clustermanager.GitRepository{Owner: "acme", Name: repository, Branch: branch},
-		}
+		}}
 	}
 	followers := []clustermanager.Follower{
 		follower("root", "", "Fleet", "main"), follower("clusters", "clusters", "fleet", "main"), follower("wc1", "clusters/wc1", "fleet", "main"),

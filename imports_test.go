@@ -79,6 +79,7 @@ var rooms = []room{
 	{folder: "gitops", ours: []string{"."}},
 	{folder: "gitops/partial", ours: []string{"."}, others: []string{goGit}},
 	{folder: "gitops/forge", ours: []string{"."}, others: []string{goGitHub, "github.com/bradleyfalzon/ghinstallation/v2"}},
+	{folder: "gitops/aftermerge", ours: []string{".", "gitops", "gitops/forge", "gitops/proof"}},
 	{folder: "gitops/seal", ours: []string{"."}, others: []string{sops, age}},
 	{folder: "gitops/proof", ours: []string{".", "render"}, others: []string{"github.com/fluxcd/pkg/kustomize/...", "github.com/fluxcd/pkg/sourceignore/...", kustomizeAPI, kyaml}},
 

@@ -52,7 +52,7 @@ func (m Message) Trailer() string { return Trailer(m.Tool, m.Subject) }
 func (m Message) Body() string {
 	var body strings.Builder
 	fmt.Fprintf(&body, "Cluster %s: %s.\n\nOpened by @%s through cluster-manager (%s, mode commit).\n",
-		code(m.Cluster), m.Summary, m.Login, code(m.Tool))
+		Code(m.Cluster), m.Summary, m.Login, Code(m.Tool))
 	m.writeReleases(&body)
 	m.writeFiles(&body)
 	m.writeObjects(&body)
@@ -68,7 +68,7 @@ func (m Message) writeReleases(body *strings.Builder) {
 	}
 	body.WriteString("\n| release | chart | version |\n| --- | --- | --- |\n")
 	for _, release := range m.Releases {
-		fmt.Fprintf(body, "| %s | %s | %s |\n", code(release.Name), code(release.Chart), code(release.Version))
+		fmt.Fprintf(body, "| %s | %s | %s |\n", Code(release.Name), Code(release.Chart), Code(release.Version))
 	}
 }
 
@@ -76,7 +76,7 @@ func (m Message) writeFiles(body *strings.Builder) {
 	body.WriteString("\n| file | action |\n| --- | --- |\n")
 	for _, file := range m.Files {
 		if file.Action != clustermanager.FileUnchanged {
-			fmt.Fprintf(body, "| %s | %s |\n", code(file.Path), file.Action)
+			fmt.Fprintf(body, "| %s | %s |\n", Code(file.Path), file.Action)
 		}
 	}
 }
@@ -87,26 +87,32 @@ func (m Message) writeObjects(body *strings.Builder) {
 		proof = "Flux's build of the whole tree could not be made."
 	}
 	if m.Proof.Note != "" {
-		proof += " " + plain(m.Proof.Note)
+		proof += " " + Plain(m.Proof.Note)
 	}
-	fmt.Fprintf(body, "\n%s\n\n<details>\n<summary>Objects that change: %d</summary>\n\n| action | object | changes |\n| --- | --- | --- |\n", proof, len(m.Objects))
-	for i, object := range m.Objects {
+	fmt.Fprintf(body, "\n%s\n\n", proof)
+	WriteObjects(body, m.Objects)
+}
+
+// WriteObjects writes differences as a table that folds, by their paths; of many the first two hundred.
+func WriteObjects(body *strings.Builder, objects []clustermanager.ObjectDiff) {
+	fmt.Fprintf(body, "<details>\n<summary>Objects that change: %d</summary>\n\n| action | object | changes |\n| --- | --- | --- |\n", len(objects))
+	for i, object := range objects {
 		if i == listedObjects {
-			fmt.Fprintf(body, "\nand %d more\n", len(m.Objects)-listedObjects)
+			fmt.Fprintf(body, "\nand %d more\n", len(objects)-listedObjects)
 			break
 		}
 		changes := make([]string, len(object.Changes))
 		for i, change := range object.Changes {
-			changes[i] = code(change)
+			changes[i] = Code(change)
 		}
-		fmt.Fprintf(body, "| %s | %s | %s |\n", object.Action, code(object.ObjectReference.String()), strings.Join(changes, " "))
+		fmt.Fprintf(body, "| %s | %s | %s |\n", object.Action, Code(object.ObjectReference.String()), strings.Join(changes, " "))
 	}
 	body.WriteString("\n</details>\n")
 }
 
 func (m Message) applied() string {
-	applies := fmt.Sprintf("Flux Kustomization %s applies it from %s at branch %s", code(m.Target.Kustomization.String()),
-		code(m.Target.Repository.FullName()), code(m.Target.Repository.Branch))
+	applies := fmt.Sprintf("Flux Kustomization %s applies it from %s at branch %s", Code(m.Target.Kustomization.String()),
+		Code(m.Target.Repository.FullName()), Code(m.Target.Repository.Branch))
 	switch {
 	case m.Target.Suspends():
 		return applies + " once it is resumed: it is suspended today."
@@ -136,12 +142,12 @@ func writeList(body *strings.Builder, heading string, items []string) {
 	}
 	body.WriteString("\n" + heading + "\n\n")
 	for _, item := range items {
-		body.WriteString("- " + plain(item) + "\n")
+		body.WriteString("- " + Plain(item) + "\n")
 	}
 }
 
-// code is a Markdown code span that the text cannot leave, on one line and within a table's cell.
-func code(text string) string {
+// Code is a Markdown code span that the text cannot leave, on one line and within a table's cell.
+func Code(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
@@ -159,7 +165,7 @@ func code(text string) string {
 	return fence + text + fence
 }
 
-// plain is text outside a code span: on one line, without a mention, a tag or a link.
-func plain(text string) string {
+// Plain is text outside a code span: on one line, without a mention, a tag or a link.
+func Plain(text string) string {
 	return strings.NewReplacer("<", "&lt;", "@", "@\u200b", "[", `\[`, "|", `\|`).Replace(clustermanager.OneLine(text, 0))
 }

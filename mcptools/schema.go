@@ -13,13 +13,15 @@ import (
 // typeSchemas are the closed sets of the vocabulary: string types whose values the schema lists.
 func typeSchemas() map[reflect.Type]*jsonschema.Schema {
 	return map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[clustermanager.Mode]():            stringEnum(clustermanager.ModeApply, clustermanager.ModeCommit),
-		reflect.TypeFor[clustermanager.APIAvailability](): stringEnum(clustermanager.APIServed, clustermanager.APIAbsent, clustermanager.APIUnknown),
-		reflect.TypeFor[clustermanager.Values]():          {Type: "object"},
-		reflect.TypeFor[clustermanager.FileAction]():      stringEnum(clustermanager.FileAdd, clustermanager.FileUpdate, clustermanager.FileRemove, clustermanager.FileUnchanged),
-		reflect.TypeFor[clustermanager.Phase]():           stringEnum(clustermanager.PhaseCreating, clustermanager.PhaseReady, clustermanager.PhaseScaling, clustermanager.PhaseRemoving, clustermanager.PhaseFailed),
-		reflect.TypeFor[clustermanager.StepState]():       stringEnum(clustermanager.StepPending, clustermanager.StepInProgress, clustermanager.StepDone, clustermanager.StepFailed),
-		reflect.TypeFor[clustermanager.DiffAction]():      stringEnum(clustermanager.DiffAdd, clustermanager.DiffChange, clustermanager.DiffRemove),
+		reflect.TypeFor[clustermanager.Mode]():             stringEnum(clustermanager.ModeApply, clustermanager.ModeCommit),
+		reflect.TypeFor[clustermanager.APIAvailability]():  stringEnum(clustermanager.APIServed, clustermanager.APIAbsent, clustermanager.APIUnknown),
+		reflect.TypeFor[clustermanager.Values]():           {Type: "object"},
+		reflect.TypeFor[clustermanager.FileAction]():       stringEnum(clustermanager.FileAdd, clustermanager.FileUpdate, clustermanager.FileRemove, clustermanager.FileUnchanged),
+		reflect.TypeFor[clustermanager.Phase]():            stringEnum(clustermanager.PhaseCreating, clustermanager.PhaseReady, clustermanager.PhaseScaling, clustermanager.PhaseRemoving, clustermanager.PhaseFailed),
+		reflect.TypeFor[clustermanager.StepState]():        stringEnum(clustermanager.StepPending, clustermanager.StepInProgress, clustermanager.StepDone, clustermanager.StepFailed),
+		reflect.TypeFor[clustermanager.PullRequestState](): stringEnum(clustermanager.PullRequestOpen, clustermanager.PullRequestMerged, clustermanager.PullRequestClosed),
+		reflect.TypeFor[clustermanager.ChecksState]():      stringEnum(clustermanager.ChecksNone, clustermanager.ChecksPending, clustermanager.ChecksSuccess, clustermanager.ChecksFailure),
+		reflect.TypeFor[clustermanager.DiffAction]():       stringEnum(clustermanager.DiffAdd, clustermanager.DiffChange, clustermanager.DiffRemove),
 	}
 }
 

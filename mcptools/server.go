@@ -83,6 +83,8 @@ func New(options Options) (*Tools, error) {
 		tools.enableModelServing,
 		tools.disableModelServing,
 		tools.removeModelCache,
+		tools.listChanges,
+		tools.getChange,
 	} {
 		tool, err := declare()
 		if err != nil {
@@ -115,6 +117,7 @@ create_node_pool: adds or updates a GPU node pool of a cluster, with GPU operato
 delete_node_pool: removes a pool and, with the last one, GPU operator and serving; refused while its nodes are busy.
 enable_model_serving, disable_model_serving: model serving of a cluster on and off, with or without a GPU pool.
 remove_model_cache: deletes the claims of a cluster's model cache, and what they hold.
+list_changes, get_change: the pull requests of mode commit, and whether Flux has applied a merged one.
 Of a tool that writes: mode commit opens one pull request in the Git repository that owns the cluster or its organization, and dryRun shows every file and what Flux will build; mode apply writes to the installation, and dryRun shows what would change. A re-run is safe: nothing to change pushes and writes nothing, and one that was cut short goes on.
 Every call runs with the caller's own rights. A refusal says why and what to do instead.
 The rules of a tool, whole, with examples: resource ` + rulesURI + `<tool>.`

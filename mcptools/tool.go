@@ -37,6 +37,9 @@ type Tool struct {
 	// Handle answers one call; the arguments have passed the input schema.
 	Handle func(ctx context.Context, call Call, arguments json.RawMessage) (any, error)
 
+	// shallow leaves the fields of a list's entries out of what clients get of the output schema: another tool's has them.
+	shallow bool
+
 	// inputText and outputText are the schemas as clients get them, the output's shortened.
 	inputText, outputText json.RawMessage
 }
@@ -76,7 +79,11 @@ func newTool[Input, Output any](tool Tool, adjustments map[string]func(*jsonsche
 	if tool.inputText, err = json.Marshal(tool.Input); err != nil {
 		return Tool{}, fmt.Errorf("tool %s: encoding the input schema: %w", tool.Name, err)
 	}
-	if tool.outputText, err = shortened(tool.Output); err != nil {
+	shown := tool.Output
+	if tool.shallow {
+		shown = cut(shown, 1)
+	}
+	if tool.outputText, err = shortened(shown); err != nil {
 		return Tool{}, fmt.Errorf("tool %s: encoding the output schema: %w", tool.Name, err)
 	}
 	tool.Handle = func(ctx context.Context, call Call, arguments json.RawMessage) (any, error) {

@@ -22,7 +22,12 @@ var (
 	ErrLimited = errors.New("a rate limit of GitHub is used up")
 	// ErrUnreachable says that GitHub gave no usable answer. It is no refusal: only commit mode is off.
 	ErrUnreachable = errors.New("GitHub gave no usable answer")
+
+	errNotFound = errors.New("GitHub shows no such thing")
 )
+
+// IsNotFound says whether GitHub answered 404: what is asked for is not there, or may not be seen.
+func IsNotFound(err error) bool { return errors.Is(err, errNotFound) }
 
 // operation is what a call does, in the words of an error, and the permissions of the App that it needs.
 type operation struct{ doing, permission string }
@@ -65,7 +70,7 @@ var rules = []rule{
 	{func(n *rejection) bool { return n.forbidden() && n.says("archived") }, nil, archived},
 	{(*rejection).limited, ErrLimited, limited},
 	{(*rejection).forbidden, nil, forbidden},
-	{func(n *rejection) bool { return n.status == http.StatusNotFound }, nil, notFound},
+	{func(n *rejection) bool { return n.status == http.StatusNotFound }, errNotFound, notFound},
 	{func(n *rejection) bool { return n.status/100 == 3 }, nil, moved},
 	{func(n *rejection) bool { return n.status/100 == 4 }, nil, invalid},
 }

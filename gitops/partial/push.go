@@ -11,7 +11,7 @@ import (
 )
 
 // Push moves a branch from old to updated and brings the objects named, in one pack and one request. A zero old creates
-// the branch. The server checks old, so nobody's commit is lost. Errors: ErrStale (wrapped) when the branch is not at
+// the branch, a zero updated deletes it. The server checks old, so nobody's commit is lost. Errors: ErrStale (wrapped) when the branch is not at
 // old, *Rejected when a rule or a hook refuses, *clustermanager.Refusal when the account may not write. A connection
 // that breaks is followed by a look at the branch: where it has the new commit, the push worked; where it cannot be read,
 // the error is ErrUnknown (wrapped).
@@ -43,6 +43,10 @@ func (r *Remote) pushRequest(branch string, old, updated Hash, hashes []Hash) (*
 	request := &packetWriter{}
 	request.line("%s %s %s%s\x00 report-status side-band-64k agent=cluster-manager", old, updated, heads, branch)
 	request.flush()
+	if updated.IsZero() {
+		// A deletion brings no pack, not even an empty one.
+		return request, nil
+	}
 	if err := writePack(request, objects); err != nil {
 		return nil, r.wrap("packing for branch "+branch, err)
 	}

@@ -106,6 +106,7 @@ type Server struct {
 	Stdio             bool
 	Verbose           bool
 	OAuth             OAuth
+	GitHubApp         GitHubApp
 }
 
 // Resolve gives each setting the value of the first source that has one, else its default. The error names every fault
@@ -140,6 +141,9 @@ func Resolve(sources ...Source) (Resolved, error) {
 		faults = append(faults, source.faults...)
 	}
 	faults = append(faults, resolved.completeOAuth(faulty)...)
+	if len(faults) == 0 {
+		faults = resolved.GitHubApp.checkTogether(resolved.MCPPath)
+	}
 	if len(faults) > 0 {
 		return resolved, errors.New(strings.Join(faults, "; "))
 	}

@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 	got, err := Resolve()
 	want := Resolved{
 		Settings: clustermanager.DefaultSettings(), Given: map[string]string{},
-		Server:  Server{Listen: "127.0.0.1:8080", MCPPath: "/mcp", MaxRequestBytes: 1048576, CallerRate: 10, CallerConcurrency: 8, OAuth: OAuth{GitHubAPIURL: "https://api.github.com"}},
+		Server:  Server{Listen: "127.0.0.1:8080", MCPPath: "/mcp", MaxRequestBytes: 1048576, CallerRate: 10, CallerConcurrency: 8, OAuth: OAuth{GitHubAPIURL: "https://api.github.com"}, GitHubApp: GitHubApp{WebhookPath: "/github/webhook"}},
 		Managed: Managed{MaxClusters: 10, CredentialTTL: time.Hour, TenantRate: 20},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -99,7 +99,7 @@ mcp-enabled: false
 		Server: Server{
 			Snapshot: "folder", Kubeconfig: "kube.yaml", KubeContext: "lab", InCluster: true, ReadOnly: true, Tools: []string{"get_info", "list_clusters"},
 			Listen: "[::1]:9090", MCPPath: "/tools/mcp", MaxRequestBytes: 10, Stdio: true, Verbose: true,
-			WithoutMCP: true, CallerRate: 3, OAuth: OAuth{GitHubAPIURL: "https://api.github.com"},
+			WithoutMCP: true, CallerRate: 3, OAuth: OAuth{GitHubAPIURL: "https://api.github.com"}, GitHubApp: GitHubApp{WebhookPath: "/github/webhook"},
 		},
 		Managed: Managed{
 			Database: clustermanager.NewSecret("postgres://robot:secret@db.example.com/records"), Catalog: filepath.Join(filepath.Dir(file), "catalog.yaml"),
@@ -143,7 +143,7 @@ func TestTheFirstSourceWins(t *testing.T) {
 // Every fault is found at once, in every source, also where another source's value would win.
 func TestEveryFaultOfEverySource(t *testing.T) {
 	t.Parallel()
-	file := write(t, "config.yaml", "instalation: x\ncommit-budget: 9\nlisten: {a: b}\ngit-hosts: ghe\ndex-ca-file: none.pem\nconfig: x\nwatcher-token-file: x\n")
+	file := write(t, "config.yaml", "instalation: x\ncommit-budget: 9\nlisten: {a: b}\ngit-hosts: ghe\ndex-ca-file: none.pem\nconfig: x\nsecret-digest-key-file: x\n")
 	_, err := Resolve(
 		Flags(map[string]string{"commit-budget": "1s", "listen": "8080", "mcp-path": "mcp{", "max-request-bytes": "0", "secret-digest-key-file": "x", "dex-ca-file": "/dev/null"}),
 		environment(map[string]string{"CLUSTER_MANAGER_READ_ONLY": "perhaps", "CLUSTER_MANAGER_SECRET_DIGEST_KEY_FILE": "y", "CLUSTER_MANAGER_CALLER_RATE": "-1"}),
@@ -154,7 +154,7 @@ func TestEveryFaultOfEverySource(t *testing.T) {
 	for _, want := range []string{
 		file + ": instalation: no such setting", file + `: commit-budget: "9" is no duration such as 9s`, file + ": listen: wants one value",
 		file + ": git-hosts: wants host=API root", file + ": dex-ca-file: " + filepath.Join(filepath.Dir(file), "none.pem") + ": no such file",
-		file + ": config: no such setting", file + ": watcher-token-file: comes with a later build: leave it out", file + ".none: the file does not exist",
+		file + ": config: no such setting", file + ": secret-digest-key-file: comes with a later build: leave it out", file + ".none: the file does not exist",
 		`flag --listen: "8080" is no address and port`, `flag --mcp-path: "mcp{" is no path such as /mcp`, "flag --max-request-bytes: 0 is below 1",
 		"flag --secret-digest-key-file: comes with a later build", `environment variable CLUSTER_MANAGER_READ_ONLY: "perhaps" is neither true nor false`,
 		"environment variable CLUSTER_MANAGER_SECRET_DIGEST_KEY_FILE: comes with a later build", "environment variable CLUSTER_MANAGER_CALLER_RATE: -1 is below 0",

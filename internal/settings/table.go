@@ -35,7 +35,7 @@ const (
 )
 
 // table is filled at start, because the rows name the functions that read it.
-var table = slices.Concat(decisions(clustermanager.DefaultSettings()), own(), oauth(), limits(), managed(), later())
+var table = slices.Concat(decisions(clustermanager.DefaultSettings()), own(), oauth(), limits(), githubApp(), managed(), later())
 
 // decisions are the settings that decisions depend on. Their defaults are those of the root package.
 func decisions(d clustermanager.Settings) []Setting {
@@ -92,11 +92,6 @@ func own() []Setting {
 func later() []Setting {
 	rows := []Setting{
 		{Name: "secret-digest-key-file", Form: Text},
-		{Name: "github-app-id", Form: Text},
-		{Name: "github-app-private-key-file", Form: Text},
-		{Name: "github-webhook-secret-file", Form: Text},
-		{Name: "github-webhook-path", Form: Text},
-		{Name: "watcher-token-file", Form: Text},
 	}
 	for i := range rows {
 		rows[i].later, rows[i].Scope, rows[i].Help = true, Listener, "comes with a later build"

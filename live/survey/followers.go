@@ -109,15 +109,12 @@ func followerOf(object *unstructured.Unstructured, repositories map[clustermanag
 		source.Namespace = object.GetNamespace()
 	}
 	repository, known := repositories[source]
-	folder, err := cleanPath(textAt(object.Object, "spec", "path"))
+	target, err := readKustomization(object)
 	if textAt(reference, "kind") != gitRepositoryNoun.kind || !known || err != nil {
 		return clustermanager.Follower{}, false
 	}
-	made := clustermanager.Follower{
-		Kustomization: nameOf(object), Repository: repository, Path: folder,
-		Commit:    commitOf(textAt(object.Object, "status", "lastAppliedRevision")),
-		Suspended: isTrueAt(object.Object, "spec", "suspend") || repository.Suspended,
-	}
+	target.Repository = repository
+	made := clustermanager.Follower{Target: target, Commit: commitOf(textAt(object.Object, "status", "lastAppliedRevision"))}
 	for _, condition := range mapsAt(object.Object, "status", "conditions") {
 		switch {
 		case textAt(condition, "type") != "Ready":
