@@ -87,6 +87,18 @@ tools-doc: build ## rewrite docs/tools.md from the tools
 	bin/cluster-manager tools > bin/tools.md
 	mv bin/tools.md docs/tools.md
 
+.PHONY: helm-lint
+helm-lint: $(TOOLS)/helm ## lint the chart
+	$(TOOLS)/helm lint --strict helm/cluster-manager
+
+.PHONY: helm-template
+helm-template: $(TOOLS)/helm ## render the chart with its default values
+	$(TOOLS)/helm template cluster-manager helm/cluster-manager --namespace cluster-manager
+
+.PHONY: helm-docs
+helm-docs: $(TOOLS)/helm-docs ## rewrite the chart's README from its values
+	$(TOOLS)/helm-docs --sort-values-order file --chart-search-root helm
+
 # Read as a diff: AWS's lists are some hundred megabytes for each region, and take minutes.
 .PHONY: prices
 prices: need-go ## refresh the price table from AWS's published price lists, to be read as a diff
@@ -94,7 +106,7 @@ prices: need-go ## refresh the price table from AWS's published price lists, to 
 
 # The stock commands that tests compare with, at the versions of go.mod.
 .PHONY: test-tools
-test-tools: $(TOOLS)/sops $(TOOLS)/kustomize
+test-tools: $(TOOLS)/sops $(TOOLS)/kustomize $(TOOLS)/helm $(TOOLS)/helm-docs
 
 $(TOOLS)/sops: go.mod go.sum | need-go
 	go build -o $@ github.com/getsops/sops/v3/cmd/sops
@@ -125,6 +137,12 @@ $(TOOLS)/gogit: tools/gogit/main.go tools/gogit/go.mod tools/gogit/go.sum | need
 
 $(TOOLS)/kubectl: tools/kubectl/go.mod tools/kubectl/go.sum | need-go
 	cd tools/kubectl && go build -trimpath -o $@ k8s.io/kubernetes/cmd/kubectl
+
+$(TOOLS)/helm: tools/helm/go.mod tools/helm/go.sum | need-go
+	cd tools/helm && go build -o $@ helm.sh/helm/v4/cmd/helm
+
+$(TOOLS)/helm-docs: tools/helm/go.mod tools/helm/go.sum | need-go
+	cd tools/helm && go build -o $@ github.com/norwoodj/helm-docs/cmd/helm-docs
 
 $(TOOLS)/golangci-lint: tools/go.mod tools/go.sum | need-go
 	cd tools && go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
