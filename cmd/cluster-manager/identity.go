@@ -86,11 +86,14 @@ func (s *signIn) readyz(writer http.ResponseWriter, _ *http.Request) {
 }
 
 // fromElsewhere turns pages of other sites away, which must not call tools as the person in front of the browser. Where
-// nobody is asked who they are, so are requests by another name than this machine's.
-func (s *signIn) fromElsewhere(handler http.Handler) (http.Handler, error) {
+// nobody is asked who they are on this machine alone, so are requests by another name than its own.
+func (s *signIn) fromElsewhere(handler http.Handler, thisMachine bool) (http.Handler, error) {
 	protection := http.NewCrossOriginProtection()
 	if s == nil {
-		return protection.Handler(byLoopbackName(handler)), nil
+		if thisMachine {
+			handler = byLoopbackName(handler)
+		}
+		return protection.Handler(handler), nil
 	}
 	// Behind a gateway the server's own pages come by another name than the request's.
 	base, err := url.Parse(s.BaseURL)

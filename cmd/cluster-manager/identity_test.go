@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/clustermanager/cluster-manager/internal/identity/identitytest"
 	"github.com/clustermanager/cluster-manager/internal/localforge"
 	"github.com/clustermanager/cluster-manager/internal/settings"
+	"github.com/clustermanager/cluster-manager/internal/telemetry"
 	"github.com/clustermanager/cluster-manager/internal/testbed"
 	"github.com/clustermanager/cluster-manager/mcptools"
 )
@@ -282,5 +284,30 @@ func TestGitHubTokensOfAServer(t *testing.T) {
 	}
 	if _, err := in.resolve(resolved.Settings)("https://github.com/acme/fleet"); err != nil {
 		t.Error(err)
+	}
+}
+
+// In a pod of a lab nobody is asked who they are, and the server is asked by its Service's name.
+func TestAPodOfALabIsAskedByItsName(t *testing.T) {
+	t.Parallel()
+	for listen, want := range map[string]int{":8080": http.StatusOK, "127.0.0.1:8080": http.StatusForbidden} {
+		options := serveOptions{Resolved: settings.Resolved{Server: settings.Server{Listen: listen, InCluster: true, MCPPath: "/mcp", WithoutMCP: true}}}
+		if err := options.check(); err != nil {
+			t.Errorf("%s: %v", listen, err)
+		}
+		observed, err := telemetry.Start(t.Context(), telemetry.Options{Variable: func(string) string { return "" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		handler, err := routes(&installation{}, options, observed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := httptest.NewRequest(http.MethodGet, "http://cluster-manager.tools.svc:8080/healthz", nil)
+		answered := httptest.NewRecorder()
+		handler.ServeHTTP(answered, request)
+		if answered.Code != want {
+			t.Errorf("%s: %d, want %d", listen, answered.Code, want)
+		}
 	}
 }

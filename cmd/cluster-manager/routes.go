@@ -24,7 +24,7 @@ func routes(opened *installation, options serveOptions, observed *telemetry.Tele
 	if !options.WithoutMCP {
 		mux.Handle(options.MCPPath, options.signIn.protect(limited(observed.Messages(opened.tools.Handler(options.MCPPath)), options.MaxRequestBytes, bodyTimeout)))
 	}
-	return options.signIn.fromElsewhere(mux)
+	return options.signIn.fromElsewhere(mux, onLoopback(options.Listen))
 }
 
 // byLoopbackName refuses requests that name another host than this machine: a page may have its own name point here, and

@@ -104,6 +104,9 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	if options.signIn == nil && !onLoopback(options.Listen) {
+		log.Warn("nobody is asked who they are, and this is no loopback address: whoever reaches it acts with this server's own credentials", "listen", options.Listen)
+	}
 	options.signIn.run(ctx)
 	endpoint := "http://" + listener.Addr().String() + options.MCPPath
 	log.Info("serving", append([]any{"endpoint", endpoint}, opened.described()...)...)
@@ -133,8 +136,8 @@ func (i *installation) described() []any {
 // check finds every fault that the settings' own forms do not.
 func (o serveOptions) check() error {
 	var faults []error
-	if host, _, err := net.SplitHostPort(o.Listen); !o.Stdio && !o.OAuth.Enabled && (err != nil || !clustermanager.IsLoopback(host)) {
-		faults = append(faults, fmt.Errorf("setting listen: %q is no loopback address and port: without --enable-oauth nobody is asked who they are, so this machine alone is served; use %s", o.Listen, settings.DefaultListen))
+	if !o.Stdio && !o.OAuth.Enabled && !o.InCluster && !onLoopback(o.Listen) {
+		faults = append(faults, fmt.Errorf("setting listen: %q is no loopback address and port: without --enable-oauth nobody is asked who they are, so this machine alone is served, or in a pod (--in-cluster) whoever a network policy lets in; use %s", o.Listen, settings.DefaultListen))
 	}
 	if o.keep != "" && o.Snapshot == "" {
 		faults = append(faults, errors.New(keepNeedsSnapshot))
@@ -143,6 +146,11 @@ func (o serveOptions) check() error {
 		faults = append(faults, errors.New("setting mcp-enabled: without MCP there is nothing to serve on standard input and output: leave out --stdio"))
 	}
 	return errors.Join(faults...)
+}
+
+func onLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && clustermanager.IsLoopback(host)
 }
 
 // keepNeedsSnapshot says what --keep is for.
