@@ -64,11 +64,13 @@ func transported(endpoint http.Handler) http.Handler {
 }
 
 func answerOne(endpoint http.Handler, writer http.ResponseWriter, request *http.Request, body []byte) {
-	var sent message
+	var sent struct {
+		Method string `json:"method"`
+	}
 	// What is no message the library refuses.
 	_ = json.Unmarshal(body, &sent)
 	switch {
-	case sent.Method == methodCancelled && !named(request, sent):
+	case sent.Method == methodCancelled && !named(request, body):
 		writer.WriteHeader(http.StatusAccepted)
 		return
 	case sent.Method == methodStart:
@@ -81,7 +83,9 @@ func answerOne(endpoint http.Handler, writer http.ResponseWriter, request *http.
 
 // named says whether a cancellation comes from a client with a name of its own. Without one the library would look for the
 // number among the requests of everybody.
-func named(request *http.Request, sent message) bool {
+func named(request *http.Request, body []byte) bool {
+	var sent message
+	_ = json.Unmarshal(body, &sent)
 	_, isModern := sent.Params.Meta[metaVersion]
 	return request.Header.Get(headerSession) != "" && !isModern && request.Header.Get(headerVersion) < modern
 }

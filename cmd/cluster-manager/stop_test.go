@@ -47,7 +47,7 @@ func TestAStopLosesNoStartedWrite(t *testing.T) {
 		return request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/git-receive-pack")
 	})
 	writes := hold(func(request *http.Request) bool {
-		return request.Method == http.MethodPatch && request.URL.Query().Get("dryRun") == "" && strings.Contains(request.URL.Path, "/helmreleases/")
+		return request.Method != http.MethodGet && request.URL.Query().Get("dryRun") == "" && strings.Contains(request.URL.Path, "/helmreleases")
 	})
 	ctx, ignore := signal.NotifyContext(t.Context(), syscall.SIGTERM)
 	defer ignore()
