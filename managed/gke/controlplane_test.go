@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/pem"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/auth"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,6 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	clustermanager "github.com/clustermanager/cluster-manager"
 	double "github.com/clustermanager/cluster-manager/fixtures/gke"
 	"github.com/clustermanager/cluster-manager/internal/testbed"
 	"github.com/clustermanager/cluster-manager/managed"
@@ -50,9 +51,7 @@ func newPlane(t *testing.T, change func(*double.Options, *managed.Account), chan
 			change(options, account)
 		}
 	}, changes...)
-	w.options.Credentials = func(managed.Account) (*auth.Credentials, error) {
-		return auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: fixed(admin.BearerToken)}), nil
-	}
+	w.options.Credentials = Given(clustermanager.NewSecret(admin.BearerToken))
 	w.until(10 * time.Minute)
 	w.state(managed.StateReady)
 	return &plane{world: w, bed: bed}
@@ -165,6 +164,10 @@ func TestK12ByDNSEndpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	authority, err := os.ReadFile(bed.CertificateAuthority())
+	if err != nil {
+		t.Fatal(err)
+	}
 	target, err := url.Parse(bed.Admin().Host)
 	if err != nil {
 		t.Fatal(err)
@@ -174,13 +177,12 @@ func TestK12ByDNSEndpoint(t *testing.T) {
 	})
 	t.Cleanup(front.Close)
 	w := newWorld(t, func(options *double.Options, account *managed.Account) {
-		options.Endpoint, options.Authorize, options.DNSEndpoint = nobody(t), nil, strings.TrimPrefix(front.URL, "https://")
+		options.Endpoint, options.Authority, options.Authorize = nobody(t), string(authority), nil
+		options.DNSEndpoint = strings.TrimPrefix(front.URL, "https://")
 		account.DNSEndpoint = true
 	}, fields{"authorizedNetworks": []any{"10.0.0.0/8"}})
 	w.options.DNSAuthorities = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw})
-	w.options.Credentials = func(managed.Account) (*auth.Credentials, error) {
-		return auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: fixed(bed.Admin().BearerToken)}), nil
-	}
+	w.options.Credentials = Given(clustermanager.NewSecret(bed.Admin().BearerToken))
 	w.until(10 * time.Minute)
 	name := managed.ServiceAccountName(alice.ID, managed.RoleView)
 	token, err := w.Token(t.Context(), w.account, w.row, name, managed.RoleView, time.Hour)
@@ -223,6 +225,8 @@ func TestFaultsOfAControlPlane(t *testing.T) {
 		_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "code": ` + http.StatusText(status) + `}`))
 	}))
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	// What a client says of a certificate that it does not know.
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	authority := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))

@@ -1,6 +1,7 @@
 package gke
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"cloud.google.com/go/auth"
 	"cloud.google.com/go/auth/credentials"
 
+	clustermanager "github.com/clustermanager/cluster-manager"
 	"github.com/clustermanager/cluster-manager/managed"
 )
 
@@ -77,4 +79,17 @@ func spokenBy(account managed.Account) (string, error) {
 
 func accountFault(account managed.Account, doing string, err error) error {
 	return fmt.Errorf("provider account %s: %s: %w", account.ID, doing, err)
+}
+
+// Given are credentials of one access token for every account: for a provider that is a double.
+func Given(token clustermanager.Secret) func(managed.Account) (*auth.Credentials, error) {
+	return func(managed.Account) (*auth.Credentials, error) {
+		return auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: given{token}}), nil
+	}
+}
+
+type given struct{ token clustermanager.Secret }
+
+func (g given) Token(context.Context) (*auth.Token, error) {
+	return &auth.Token{Value: g.token.Reveal()}, nil
 }

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/auth"
 	"github.com/google/go-cmp/cmp"
 
+	clustermanager "github.com/clustermanager/cluster-manager"
 	double "github.com/clustermanager/cluster-manager/fixtures/gke"
 	"github.com/clustermanager/cluster-manager/managed"
 )
@@ -93,13 +93,7 @@ var checker = sync.OnceValues(func() (*double.Checker, error) { return double.Lo
 const madeToken = "access-token-made-for-the-test"
 
 // signedIn are credentials that need no token endpoint.
-func signedIn(managed.Account) (*auth.Credentials, error) {
-	return auth.NewCredentials(&auth.CredentialsOptions{TokenProvider: fixed(madeToken)}), nil
-}
-
-type fixed string
-
-func (f fixed) Token(context.Context) (*auth.Token, error) { return &auth.Token{Value: string(f)}, nil }
+var signedIn = Given(clustermanager.NewSecret(madeToken))
 
 func newWorld(t *testing.T, change func(*double.Options, *managed.Account), changes ...fields) *world {
 	t.Helper()
