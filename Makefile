@@ -53,7 +53,7 @@ demo: need-git build ## open, merge and refuse pull requests on this machine alo
 .PHONY: test
 test: need-git test-tools $(GITHUB_OPENAPI) $(MCP_TOOLS) testbed postgres ## run every test; a skipped one fails (RACE=-race for the race detector)
 	go vet ./...
-	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' CLUSTER_MANAGER_TEST_GITHUB_OPENAPI='$(GITHUB_OPENAPI)' CLUSTER_MANAGER_TEST_MCP='$(MCP_TOOLS)' go test -v $(RACE) ./... 2>&1 | awk -f .ci/test.awk
+	CLUSTER_MANAGER_TEST_TOOLS='$(TOOLS)' CLUSTER_MANAGER_TEST_GITHUB_OPENAPI='$(GITHUB_OPENAPI)' CLUSTER_MANAGER_TEST_MCP='$(MCP_TOOLS)' go test -v -timeout 30m $(RACE) ./... 2>&1 | awk -f .ci/test.awk
 
 .PHONY: test-e2e
 test-e2e: need-git testbed ## run the end-to-end test alone (COUNT=10 in a row; E2E='^TestEndToEnd$$/^pool$$' a part)
