@@ -15,7 +15,7 @@ type getChangeRequest struct {
 	Number     int    `json:"number" jsonschema:"its number"`
 }
 
-const getChangeDescription = `One pull request that mode commit opened: its checks while open, when it was merged, the revision at which Flux has applied the merge, the pool's phase, and the live steps that the merge leaves. Call it after the merge until applied is there.`
+const getChangeDescription = `One pull request that mode commit opened: its checks while open, when it was merged, the revision at which Flux has applied the merge, the pool's phase, and the live steps left. Call it after the merge until applied is there.`
 
 func (t *Tools) getChange() (Tool, error) {
 	return newTool(Tool{

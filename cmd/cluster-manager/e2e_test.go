@@ -75,6 +75,7 @@ func (e *endToEnd) testPool(t *testing.T) {
 	e.merge(t, opened)
 	e.applied(t, "clusters-wc1", slices.Concat(clusterObjects, poolObjects))
 	e.stands(t)
+	e.followed(t, jane, opened, "default/clusters-wc1")
 
 	before := e.forge.ReceivePacks()
 	again := e.write(t, jane, "create_node_pool", poolCall("commit"))
