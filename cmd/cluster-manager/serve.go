@@ -96,6 +96,11 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 		log.Info("serving on standard input and output", opened.described()...)
 		return opened.tools.ServeStdio(ctx, options.in, options.out, stopTimeout)
 	}
+	hook, err := startWebhook(ctx, options, opened, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, hook.Close()) }()
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", options.Listen)
 	if err != nil {
 		return fmt.Errorf("listener %s: opening: %w", options.Listen, err)
@@ -113,7 +118,7 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 	if started != nil {
 		started(opened, endpoint)
 	}
-	return serveMetrics(ctx, observed, log, func() error { return listenUntil(ctx, listener, observed.Server(handler)) })
+	return serveMetrics(ctx, observed, log, func() error { return listenUntil(ctx, listener, observed.Server(hook.beside(handler))) })
 }
 
 // open opens the installation that the settings name.
@@ -144,6 +149,9 @@ func (o serveOptions) check() error {
 	}
 	if o.Stdio && o.WithoutMCP {
 		faults = append(faults, errors.New("setting mcp-enabled: without MCP there is nothing to serve on standard input and output: leave out --stdio"))
+	}
+	if o.GitHubApp.ID != 0 && (o.Snapshot != "" || o.Stdio) {
+		faults = append(faults, errors.New("setting github-app-id: GitHub's deliveries are taken over HTTP for a live installation: leave out snapshot and stdio"))
 	}
 	return errors.Join(faults...)
 }

@@ -174,7 +174,7 @@ func (m *report) add(kustomization string, result proof.Result, refused error) {
 }
 
 func (m *report) checkRun() forge.CheckRun {
-	run := forge.CheckRun{Name: checkName, Conclusion: success, Title: fmt.Sprintf("%d objects change", m.objects)}
+	run := forge.CheckRun{Name: checkName, Conclusion: success, Title: fmt.Sprintf("objects that change: %d", m.objects)}
 	switch {
 	case m.failed > 0:
 		run.Conclusion, run.Title = failure, "the tree would not build after the merge"

@@ -130,7 +130,10 @@ type plainError struct {
 func (e *plainError) Error() string { return e.text }
 func (e *plainError) Unwrap() error { return e.cause }
 
-func tokenRefused(*Client, operation, *rejection) string {
+func tokenRefused(_ *Client, o operation, _ *rejection) string {
+	if o == mintingToken {
+		return "GitHub does not accept the App's signature (401): check the settings github-app-id and github-app-private-key-file, and the server's clock"
+	}
 	return "GitHub does not accept the token (401): " + clustermanager.ConnectGitHub
 }
 
@@ -170,6 +173,9 @@ func forbidden(c *Client, o operation, n *rejection) string {
 func notFound(c *Client, o operation, _ *rejection) string {
 	if o == readingUser {
 		return "no GitHub API answers at this address (404): correct the setting git-hosts"
+	}
+	if o == mintingToken {
+		return "not found (404): the App of the setting github-app-id has no such installation any more: have an owner install it there"
 	}
 	also := ""
 	if o == comparing {

@@ -42,6 +42,8 @@ type accounts struct {
 	rules       map[string][]Rule
 	// renamed are the repositories of today by the names that they had.
 	renamed map[string]string
+	// app is the App that may ask for tokens.
+	app app
 }
 
 // AddUser adds an account, or replaces the one with the same login.

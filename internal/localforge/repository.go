@@ -95,8 +95,17 @@ func (r repository) run(ctx context.Context, arguments ...string) (string, error
 }
 
 func (r repository) runWith(ctx context.Context, environment []string, arguments ...string) (string, error) {
+	return r.command(ctx, "", environment, arguments...)
+}
+
+// runInput runs one git command that reads a text.
+func (r repository) runInput(ctx context.Context, input string, arguments ...string) (string, error) {
+	return r.command(ctx, input, nil, arguments...)
+}
+
+func (r repository) command(ctx context.Context, input string, environment []string, arguments ...string) (string, error) {
 	command := exec.CommandContext(ctx, r.program, arguments...)
-	command.Dir = r.path
+	command.Dir, command.Stdin = r.path, strings.NewReader(input)
 	command.Env = append(gitEnvironment(), environment...)
 	var errorText bytes.Buffer
 	command.Stderr = &errorText

@@ -66,10 +66,14 @@ func (f *Forge) newRoutes() *http.ServeMux {
 		"GET /commits/{ref}/status":                f.getStatus,
 		"POST /check-runs":                         f.createCheckRun,
 		"PATCH /check-runs/{id}":                   f.updateCheckRun,
+		"GET /issues/{number}/comments":            f.listComments,
+		"POST /issues/{number}/comments":           f.createComment,
+		"PATCH /issues/comments/{id}":              f.updateComment,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
 		routes.HandleFunc(method+" "+apiRoot+"/repos/{owner}/{repo}"+path, f.authenticated(f.onRepository(handle)))
 	}
+	routes.HandleFunc("POST "+apiRoot+"/app/installations/{installation}/access_tokens", f.createToken)
 	routes.HandleFunc("GET /{owner}/{repo}/pull/{number}", f.page)
 	routes.Handle("POST /{owner}/{repo}/pull/{number}", http.NewCrossOriginProtection().Handler(http.HandlerFunc(f.page)))
 	routes.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeProblem(w, errNotFound) })

@@ -16,6 +16,8 @@ type state struct {
 	PullRequests map[string][]*pullRequest `json:"pullRequests"`
 	// CheckRuns are the check runs of Apps, likewise.
 	CheckRuns map[string][]*checkRun `json:"checkRuns,omitempty"`
+	// Comments are those of pull requests, likewise.
+	Comments map[string][]*comment `json:"comments,omitempty"`
 }
 
 // pullRequest is a pull request as the state file keeps it. While it is open its hashes follow the branches.
@@ -46,7 +48,7 @@ type person struct {
 }
 
 func readState(path string) (state, error) {
-	empty := state{PullRequests: map[string][]*pullRequest{}, CheckRuns: map[string][]*checkRun{}}
+	empty := state{PullRequests: map[string][]*pullRequest{}, CheckRuns: map[string][]*checkRun{}, Comments: map[string][]*comment{}}
 	if path == "" {
 		return empty, nil
 	}

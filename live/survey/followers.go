@@ -113,7 +113,7 @@ func followerOf(object *unstructured.Unstructured, repositories map[clustermanag
 	if textAt(reference, "kind") != gitRepositoryNoun.kind || !known || err != nil {
 		return clustermanager.Follower{}, false
 	}
-	target.Repository = repository
+	target.Repository, target.UnreadSubstitutes = repository, unreadSubstitutes(object)
 	made := clustermanager.Follower{Target: target, Commit: commitOf(textAt(object.Object, "status", "lastAppliedRevision"))}
 	for _, condition := range mapsAt(object.Object, "status", "conditions") {
 		switch {
@@ -125,6 +125,15 @@ func followerOf(object *unstructured.Unstructured, repositories map[clustermanag
 		}
 	}
 	return made, true
+}
+
+// unreadSubstitutes are the sources of a Kustomization's variables, which are not read here.
+func unreadSubstitutes(object *unstructured.Unstructured) []string {
+	var unread []string
+	for _, source := range mapsAt(object.Object, "spec", "postBuild", "substituteFrom") {
+		unread = append(unread, textAt(source, "kind")+" "+textAt(source, "name")+": not read for this")
+	}
+	return unread
 }
 
 // commitOf is the commit of a revision as Flux writes it: main@sha1:<hash>, before Flux 2.0 main/<hash>.
