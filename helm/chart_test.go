@@ -153,6 +153,7 @@ observability: {otel: {endpoint: http://otlp:4317, headers: a=b, resourceAttribu
 serviceMonitor: {enabled: true, labels: {a: b}, interval: 30s}
 networkPolicy: {from: [{podSelector: {matchLabels: {app: muster}}}], metricsFrom: [{namespaceSelector: {}}]}
 logging: {verbose: true}
+watcher: {enabled: true}
 imagePullSecrets: [{name: registry}]
 extraEnv: [{name: HTTPS_PROXY, value: http://proxy:3128}]
 podAnnotations: {a: b}
@@ -177,7 +178,7 @@ func TestWhatIsRendered(t *testing.T) {
 		"lab that is not to have rights":     {"rbac: {create: false}", always},
 		"callers' own rights":                {signedIn, slices.Concat(always, []string{"MCPServer"})},
 		"known callers, the pod's rights":    {signedIn + "\noauth: {enabled: true, downstream: {enabled: false}}", slices.Concat(always, rights, []string{"MCPServer"})},
-		"everything":                         {everything, slices.Concat(always, []string{"ConfigMap", "MCPServer", "ServiceMonitor"})},
+		"everything":                         {everything, slices.Concat(always, rights, []string{"ConfigMap", "MCPServer", "Secret", "ServiceAccount", "ServiceMonitor"})},
 		"one replica, nothing around it":     {"replicaCount: 1\nnetworkPolicy: {enabled: false}\nserviceAccount: {create: false}\nrbac: {create: false}", []string{"Deployment", "Service"}},
 		"metrics off":                        {"observability: {metrics: {enabled: false}}\nserviceMonitor: {enabled: true}", slices.Concat(always, rights)},
 		"without MCP, nothing is for muster": {signedIn + "\nmcp: {enabled: false}", always},
