@@ -114,12 +114,8 @@ func New(settings Settings, rooms Rooms) (*Reconciler, error) {
 // Run works until the context ends, and then lets the passes that run come to their end. It takes up what is due within a
 // second.
 func (r *Reconciler) Run(ctx context.Context) {
-	loops := []func(context.Context){r.startPasses, r.Jobs}
-	if r.relay != nil {
-		loops = append(loops, r.Deliver)
-	}
 	var loop sync.WaitGroup
-	for _, do := range loops {
+	for _, do := range []func(context.Context){r.startPasses, r.Jobs, r.Deliver} {
 		loop.Go(func() {
 			ticker := time.NewTicker(tick)
 			defer ticker.Stop()

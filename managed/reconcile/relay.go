@@ -84,8 +84,11 @@ func (r *relay) secret() (clustermanager.Secret, error) {
 	return clustermanager.NewSecret(secret), nil
 }
 
-// Deliver delivers the events that are due now, unless another process does.
+// Deliver delivers the events that are due now, unless another process does, or there is no webhook.
 func (r *Reconciler) Deliver(ctx context.Context) {
+	if r.relay == nil {
+		return
+	}
 	if err := r.deliver(ctx); err != nil {
 		r.failed(ctx, "events cannot be delivered now", err)
 	}

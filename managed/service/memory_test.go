@@ -67,28 +67,34 @@ func (m *memory) Cluster(_ context.Context, id string) (managed.Cluster, error) 
 
 func (m *memory) Clusters(_ context.Context, filter managed.Filter) iter.Seq2[managed.Cluster, error] {
 	return func(yield func(managed.Cluster, error) bool) {
-		m.lock.Lock()
-		defer m.lock.Unlock()
-		if err := m.open(); err != nil {
+		// Who takes a record may ask the store again.
+		rows, err := m.list(filter)
+		if err != nil {
 			yield(managed.Cluster{}, err)
 			return
 		}
-		var rows []managed.Cluster
-		for _, row := range m.rows {
-			if row.TenantID == filter.Tenant && (filter.Pool == "" || row.PoolID == filter.Pool) &&
-				(filter.Project == "" || row.ProjectID == filter.Project) && (filter.Deleted || row.State != managed.StateDeleted) {
-				rows = append(rows, row)
-			}
-		}
-		slices.SortFunc(rows, func(some, other managed.Cluster) int {
-			return cmp.Or(some.CreatedAt.Compare(other.CreatedAt), cmp.Compare(some.ID, other.ID))
-		})
 		for _, row := range rows {
 			if !yield(row, nil) {
 				return
 			}
 		}
 	}
+}
+
+func (m *memory) list(filter managed.Filter) ([]managed.Cluster, error) {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	var rows []managed.Cluster
+	for _, row := range m.rows {
+		if row.TenantID == filter.Tenant && (filter.Pool == "" || row.PoolID == filter.Pool) &&
+			(filter.Project == "" || row.ProjectID == filter.Project) && (filter.Deleted || row.State != managed.StateDeleted) {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(some, other managed.Cluster) int {
+		return cmp.Or(some.CreatedAt.Compare(other.CreatedAt), cmp.Compare(some.ID, other.ID))
+	})
+	return rows, m.open()
 }
 
 func (m *memory) Insert(_ context.Context, cluster managed.Cluster, limit int, event managed.Event) error {
