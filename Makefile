@@ -50,6 +50,11 @@ build-linux-amd64: need-go ## build dist/cluster-manager-linux-amd64, the binary
 demo: need-git build ## open, merge and refuse pull requests on this machine alone (KEEP=1 leaves it running)
 	bin/cluster-manager demo $(if $(KEEP),--keep-running)
 
+# With the test bed built, an API server stands for the clusters' control planes, and their credentials are tried.
+.PHONY: demo-managed
+demo-managed: build ## make, use, change and delete managed clusters on this machine alone
+	.ci/demo-managed.sh
+
 .PHONY: test
 test: need-git test-tools $(GITHUB_OPENAPI) $(MCP_TOOLS) testbed postgres ## run every test; a skipped one fails (RACE=-race for the race detector)
 	go vet ./...

@@ -31,6 +31,7 @@ func newDemo() *cobra.Command {
 			return runDemo(command.Context(), command.OutOrStdout(), snapshot, keepRunning)
 		},
 	}
+	command.AddCommand(newDemoManaged())
 	command.Flags().StringVar(&snapshot, "snapshot", "fixtures/installations/gazelle", "the installation's folder")
 	command.Flags().BoolVar(&keepRunning, "keep-running", false, "leave server and forge running until interrupted")
 	return command

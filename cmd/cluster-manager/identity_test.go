@@ -299,7 +299,7 @@ func TestAPodOfALabIsAskedByItsName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		handler, err := routes(&installation{}, options, observed)
+		handler, err := routes(&installation{}, nil, options, observed)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -83,7 +83,7 @@ func openOverhead(tb testing.TB) (*installation, http.Handler) {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = opened.Close() })
-	handler, err := routes(opened, serveOptions{Resolved: settings.Resolved{Server: settings.Server{MCPPath: "/mcp", MaxRequestBytes: settings.DefaultMaxRequestBytes}}}, observed)
+	handler, err := routes(opened, nil, serveOptions{Resolved: settings.Resolved{Server: settings.Server{MCPPath: "/mcp", MaxRequestBytes: settings.DefaultMaxRequestBytes}}}, observed)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // routes are the paths of the listener.
-func routes(opened *installation, options serveOptions, observed *telemetry.Telemetry) (http.Handler, error) {
+func routes(opened *installation, clusters *managedAPI, options serveOptions, observed *telemetry.Telemetry) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(writer http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(writer, "ok") })
 	mux.HandleFunc("GET /readyz", options.signIn.readyz)
@@ -24,6 +24,7 @@ func routes(opened *installation, options serveOptions, observed *telemetry.Tele
 	if !options.WithoutMCP {
 		mux.Handle(options.MCPPath, options.signIn.protect(limited(observed.Messages(opened.tools.Handler(options.MCPPath)), options.MaxRequestBytes, bodyTimeout)))
 	}
+	clusters.mount(mux, options.signIn)
 	return options.signIn.fromElsewhere(mux, onLoopback(options.Listen))
 }
 

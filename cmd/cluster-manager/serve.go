@@ -93,6 +93,9 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	if options.Stdio {
+		if _, err := options.openManaged(ctx, log); err != nil {
+			return err
+		}
 		log.Info("serving on standard input and output", opened.described()...)
 		return opened.tools.ServeStdio(ctx, options.in, options.out, stopTimeout)
 	}
@@ -101,11 +104,16 @@ func serve(ctx context.Context, options serveOptions, logTo io.Writer, started f
 		return err
 	}
 	defer func() { err = errors.Join(err, hook.Close()) }()
+	clusters, err := options.openManaged(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, clusters.Close()) }()
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", options.Listen)
 	if err != nil {
 		return fmt.Errorf("listener %s: opening: %w", options.Listen, err)
 	}
-	handler, err := routes(opened, options, observed)
+	handler, err := routes(opened, clusters, options, observed)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

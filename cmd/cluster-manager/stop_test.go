@@ -172,7 +172,7 @@ func TestWithoutMCP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := routes(&installation{}, serveOptions{Resolved: settings.Resolved{Server: server}}, observed)
+	handler, err := routes(&installation{}, nil, serveOptions{Resolved: settings.Resolved{Server: server}}, observed)
 	if err != nil {
 		t.Fatal(err)
 	}

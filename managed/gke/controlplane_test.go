@@ -37,20 +37,16 @@ type plane struct {
 	bed *testbed.Bed
 }
 
-func newPlane(t *testing.T, change func(*double.Options, *managed.Account), changes ...fields) *plane {
+func newPlane(t *testing.T, bed *testbed.Bed) *plane {
 	t.Helper()
-	bed := testbed.Start(t, testbed.Options{})
 	admin := bed.Admin()
 	authority, err := os.ReadFile(bed.CertificateAuthority())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWorld(t, func(options *double.Options, account *managed.Account) {
+	w := newWorld(t, func(options *double.Options, _ *managed.Account) {
 		options.Endpoint, options.Authority, options.Authorize = strings.TrimPrefix(admin.Host, "https://"), string(authority), nil
-		if change != nil {
-			change(options, account)
-		}
-	}, changes...)
+	})
 	w.options.Credentials = Given(clustermanager.NewSecret(admin.BearerToken))
 	w.until(10 * time.Minute)
 	w.state(managed.StateReady)
@@ -105,11 +101,22 @@ func object(kind string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: fields{"apiVersion": "v1", "kind": kind, "metadata": fields{"name": "made-for-the-test"}}}
 }
 
-// TestK01K07K10TokensWorkOnARealCluster: each role has its own account, bound to Kubernetes' own role, and a later view
-// narrows no admin.
-func TestK01K07K10TokensWorkOnARealCluster(t *testing.T) {
+// TestOnARealCluster shares one API server, which takes its time to start.
+func TestOnARealCluster(t *testing.T) {
 	t.Parallel()
-	p := newPlane(t, nil)
+	bed := testbed.Start(t, testbed.Options{})
+	for name, test := range map[string]func(*testing.T, *testbed.Bed){
+		"K01 K07 K10 tokens work": tokensWork, "K04 the bounds are Kubernetes' own": boundsHold, "K12 by DNS endpoint": byDNSEndpoint,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, bed) })
+	}
+}
+
+// tokensWork: each role has its own account, bound to Kubernetes' own role, and a later view
+// narrows no admin.
+func tokensWork(t *testing.T, bed *testbed.Bed) {
+	t.Helper()
+	p := newPlane(t, bed)
 	admin, _ := p.connect(alice.ID, managed.RoleAdmin, time.Hour)
 	view, token := p.connect(alice.ID, managed.RoleView, 10*time.Minute)
 	edit, _ := p.connect(alice.ID, managed.RoleEdit, 24*time.Hour)
@@ -145,9 +152,9 @@ func TestK01K07K10TokensWorkOnARealCluster(t *testing.T) {
 	equal(t, "roles", map[string]string{"view": "view", "edit": "edit", "admin": "cluster-admin"}, roles)
 }
 
-func TestK04TheBoundsOfATokenAreKubernetes(t *testing.T) {
-	t.Parallel()
-	p := newPlane(t, nil)
+func boundsHold(t *testing.T, bed *testbed.Bed) {
+	t.Helper()
+	p := newPlane(t, bed)
 	p.connect(alice.ID, managed.RoleView, 600*time.Second)
 	p.connect(alice.ID, managed.RoleView, 86400*time.Second)
 	_, err := p.Token(t.Context(), p.account, p.row, managed.ServiceAccountName(alice.ID, managed.RoleView), managed.RoleView, 599*time.Second)
@@ -156,10 +163,9 @@ func TestK04TheBoundsOfATokenAreKubernetes(t *testing.T) {
 	}
 }
 
-// TestK12ByDNSEndpoint: the address of the record lets nobody in, and the DNS endpoint has a certificate of its own.
-func TestK12ByDNSEndpoint(t *testing.T) {
-	t.Parallel()
-	bed := testbed.Start(t, testbed.Options{})
+// byDNSEndpoint: the address of the record lets nobody in, and the DNS endpoint has a certificate of its own.
+func byDNSEndpoint(t *testing.T, bed *testbed.Bed) {
+	t.Helper()
 	transport, err := rest.TransportFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAFile: bed.CertificateAuthority()}})
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func runByHand(ctx context.Context, arguments []string) error {
 		})
 		return nil
 	})
-	flags.Func("definitions", "pool, all, or sets separated by commas (default pool): "+join(testbed.AllSets()), func(value string) error {
+	flags.Func("definitions", "pool, all, or sets separated by commas (default pool), or none: "+join(testbed.AllSets()), func(value string) error {
 		return chooseSets(&options, value)
 	})
 	if err := flags.Parse(arguments); err != nil {
@@ -81,6 +81,8 @@ func chooseSets(options *testbed.Options, value string) error {
 		options.Definitions = testbed.PoolPath
 	case "all":
 		options.Definitions = testbed.AllSets()
+	case "none":
+		options.Definitions = nil
 	default:
 		options.Definitions = nil
 		for name := range strings.SplitSeq(value, ",") {
