@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -23,16 +24,20 @@ type held struct {
 	wire
 	once    sync.Once
 	reached chan struct{}
-	letGo   chan struct{}
+	letGo   context.Context
+	release context.CancelFunc
 }
 
-func hold(matches func(*http.Request) bool) *held {
-	made := &held{reached: make(chan struct{}), letGo: make(chan struct{})}
+// hold lets go at the latest when the test ends, so that one that failed does not wait for itself.
+func hold(t *testing.T, matches func(*http.Request) bool) *held {
+	t.Helper()
+	made := &held{reached: make(chan struct{})}
+	made.letGo, made.release = context.WithCancel(t.Context())
 	made.cut(func(request *http.Request) bool {
 		if matches(request) {
 			made.once.Do(func() {
 				close(made.reached)
-				<-made.letGo
+				<-made.letGo.Done()
 			})
 		}
 		return false
@@ -43,10 +48,10 @@ func hold(matches func(*http.Request) bool) *held {
 // A SIGTERM while an apply writes and a commit pushes: nobody new is let in, and both finish and answer.
 func TestAStopLosesNoStartedWrite(t *testing.T) {
 	s := newScene(t, patient)
-	pushes := hold(func(request *http.Request) bool {
+	pushes := hold(t, func(request *http.Request) bool {
 		return request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/git-receive-pack")
 	})
-	writes := hold(func(request *http.Request) bool {
+	writes := hold(t, func(request *http.Request) bool {
 		return request.Method != http.MethodGet && request.URL.Query().Get("dryRun") == "" && strings.Contains(request.URL.Path, "/helmreleases")
 	})
 	ctx, ignore := signal.NotifyContext(t.Context(), syscall.SIGTERM)
@@ -90,8 +95,8 @@ func TestAStopLosesNoStartedWrite(t *testing.T) {
 		t.Fatalf("the server ended before its calls: %v", err)
 	default:
 	}
-	close(pushes.letGo)
-	close(writes.letGo)
+	pushes.release()
+	writes.release()
 	for mode, answered := range answers {
 		result := <-answered
 		if result.Reason != "" {
