@@ -106,6 +106,8 @@ var rooms = []room{
 	{folder: "internal/charts", ours: []string{"."}, others: []string{"github.com/google/go-containerregistry/..."}},
 	{folder: "internal/registry", others: []string{"github.com/google/go-containerregistry/..."}},
 	{folder: "internal/prices", ours: []string{"render/catalog"}},
+	{folder: "internal/release", never: impure},
+	{folder: "internal/release/command", ours: []string{"internal/release", "internal/charts", "internal/registry"}, others: []string{"github.com/google/go-containerregistry/..."}},
 	{folder: "internal/settings", ours: []string{"."}},
 	{folder: "internal/snapshot", ours: []string{"."}, others: []string{clientGo, apimachinery}},
 	{folder: "internal/telemetry", ours: []string{"."}, others: []string{"go.opentelemetry.io/...", "github.com/prometheus/client_golang/..."}},

@@ -42,7 +42,7 @@ func Serve(ctx context.Context, folder string) (*Registry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registry: reading its charts: %w", err)
 	}
-	served, err := start(ctx)
+	served, err := Start(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,8 @@ func Serve(ctx context.Context, folder string) (*Registry, error) {
 	return served, nil
 }
 
-func start(ctx context.Context) (*Registry, error) {
+// Start starts a registry that holds nothing. The context is for listening alone: the registry runs until Close.
+func Start(ctx context.Context) (*Registry, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("registry: listening: %w", err)
