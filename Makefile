@@ -33,6 +33,14 @@ BENCH_FLAGS ?=
 BENCH_REPORT ?= docs/perf/$(shell date +%F)
 # LOAD is how long make load lasts.
 LOAD ?= 2m
+# Where a release is published: the image's repository, and what charts lie below.
+IMAGE ?= gsoci.azurecr.io/giantswarm/cluster-manager
+CHART_REPOSITORY ?= oci://gsoci.azurecr.io/charts/giantswarm
+# The image's base, where it is another one than .ko.yaml's.
+BASE ?=
+HELM_PUSH_FLAGS ?=
+RELEASE := go run ./internal/release/command
+RELEASE_PLATFORMS := linux-amd64 linux-arm64 darwin-amd64 darwin-arm64
 
 .PHONY: help
 help: ## show the targets
@@ -109,6 +117,50 @@ helm-docs: $(TOOLS)/helm-docs ## rewrite the chart's README from its values
 prices: need-go ## refresh the price table from AWS's published price lists, to be read as a diff
 	go run ./internal/prices render/catalog/data/prices.csv
 
+# A release in parts, which the workflow calls and the rehearsal too; each takes VERSION, without v. docs/releasing.md says
+# what each part is for.
+.PHONY: release-version release-binaries release-image release-chart release-check release-publish
+release-version:
+	@$(RELEASE) next
+
+release-binaries: $(TOOLS)/cyclonedx-gomod
+	rm -rf dist/release && mkdir -p dist/release
+	for platform in $(RELEASE_PLATFORMS); do \
+		file="dist/release/cluster-manager-$(VERSION)-$$platform"; \
+		CGO_ENABLED=0 GOOS=$${platform%-*} GOARCH=$${platform#*-} go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o "$$file" ./cmd/cluster-manager; \
+		$(TOOLS)/cyclonedx-gomod bin -json -std -version 'v$(VERSION)' -output "$$file.cdx.json" "$$file"; \
+	done
+	cd dist/release && sha256sum cluster-manager-* > checksums.txt
+
+release-image: $(TOOLS)/ko
+	mkdir -p dist/image
+	VERSION='$(VERSION)' KO_DOCKER_REPO='$(IMAGE)' $(if $(BASE),KO_DEFAULTBASEIMAGE='$(BASE)') $(TOOLS)/ko build --bare --tags '$(VERSION)' \
+		--platform linux/amd64,linux/arm64 --image-user 65532:65532 --sbom-dir dist/image --image-refs dist/image/refs.txt \
+		--image-label org.opencontainers.image.version='$(VERSION)' ./cmd/cluster-manager
+
+# The chart names the image that it is released with, wherever that is published.
+release-chart: $(TOOLS)/helm
+	rm -rf dist/chart && mkdir -p dist/chart && cp -R helm/cluster-manager dist/chart/
+	image='$(IMAGE)'; sed -i -e "/^image:/,/^[^ ]/ s|^  registry: .*|  registry: $${image%%/*}|" \
+		-e "/^image:/,/^[^ ]/ s|^  repository: .*|  repository: $${image#*/}|" dist/chart/cluster-manager/values.yaml
+	$(TOOLS)/helm package --version '$(VERSION)' --app-version '$(VERSION)' --destination dist/chart dist/chart/cluster-manager
+	$(TOOLS)/helm push $(HELM_PUSH_FLAGS) 'dist/chart/cluster-manager-$(VERSION).tgz' '$(CHART_REPOSITORY)'
+
+release-check:
+	$(RELEASE) check -version '$(VERSION)' -image '$(IMAGE)' -chart-repository '$(CHART_REPOSITORY)'
+
+release-publish: release-binaries
+	$(MAKE) release-image
+	$(MAKE) release-chart
+	$(MAKE) release-check
+
+.PHONY: release-dry
+release-dry: need-git need-go ## rehearse the release of this commit against a registry on loopback; nothing is tagged, signed or published
+	version=$$($(RELEASE) next); \
+	if [ -z "$$version" ]; then echo 'nothing to release: no commit since the last tag reaches a user'; exit 0; fi; \
+	$(RELEASE) rehearse -image '$(IMAGE)' -chart-repository '$(CHART_REPOSITORY)' $(MAKE) release-publish VERSION="$$version"; \
+	echo "and the tag v$$version, with the files of dist/release and these notes:"; ls dist/release; $(RELEASE) notes -version "$$version"
+
 # The stock commands that tests compare with, at the versions of go.mod.
 .PHONY: test-tools
 test-tools: $(TOOLS)/sops $(TOOLS)/kustomize $(TOOLS)/helm $(TOOLS)/helm-docs
@@ -148,6 +200,15 @@ $(TOOLS)/helm: tools/helm/go.mod tools/helm/go.sum | need-go
 
 $(TOOLS)/helm-docs: tools/helm/go.mod tools/helm/go.sum | need-go
 	cd tools/helm && go build -o $@ github.com/norwoodj/helm-docs/cmd/helm-docs
+
+$(TOOLS)/ko: tools/ko/go.mod tools/ko/go.sum | need-go
+	cd tools/ko && go build -trimpath -o $@ github.com/google/ko
+
+$(TOOLS)/cyclonedx-gomod: tools/sbom/go.mod tools/sbom/go.sum | need-go
+	cd tools/sbom && go build -trimpath -o $@ github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+
+$(TOOLS)/cosign: tools/cosign/go.mod tools/cosign/go.sum | need-go
+	cd tools/cosign && go build -trimpath -o $@ github.com/sigstore/cosign/v3/cmd/cosign
 
 $(TOOLS)/golangci-lint: tools/go.mod tools/go.sum | need-go
 	cd tools && go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
