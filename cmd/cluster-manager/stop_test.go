@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -47,7 +48,9 @@ func hold(t *testing.T, matches func(*http.Request) bool) *held {
 
 // A SIGTERM while an apply writes and a commit pushes: nobody new is let in, and both finish and answer.
 func TestAStopLosesNoStartedWrite(t *testing.T) {
-	s := newScene(t, patient)
+	s := newScene(t, patient, func(t *testing.T, s *scene) {
+		replace(t, filepath.Join(s.snapshot, "cluster-manager.yaml"), "installation: gazelle\n", "installation: gazelle\napply-budget: 120s\n")
+	})
 	pushes := hold(t, func(request *http.Request) bool {
 		return request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/git-receive-pack")
 	})
@@ -66,7 +69,12 @@ func TestAStopLosesNoStartedWrite(t *testing.T) {
 	}()
 	endpoint := <-ready
 	answers := map[string]chan mcptools.Result{}
-	for mode, name := range map[string]string{"commit": "gpu-commit", "apply": "gpu-apply"} {
+	// The apply comes last: its budget runs while it is held.
+	for _, call := range []struct {
+		mode, name string
+		held       *held
+	}{{"commit", "gpu-commit", pushes}, {"apply", "gpu-apply", writes}} {
+		mode, name := call.mode, call.name
 		client, answered := dial(t, endpoint), make(chan mcptools.Result, 1)
 		answers[mode] = answered
 		go func() {
@@ -77,11 +85,9 @@ func TestAStopLosesNoStartedWrite(t *testing.T) {
 			}
 			answered <- result
 		}()
-	}
-	for mode, held := range map[string]*held{"commit": pushes, "apply": writes} {
 		select {
-		case <-held.reached:
-		case result := <-answers[mode]:
+		case <-call.held.reached:
+		case result := <-answered:
 			t.Fatalf("%s wrote nothing: %s %s", mode, result.Reason, result.Texts)
 		}
 	}
