@@ -49,7 +49,7 @@ func (o *observation) ended(ctx context.Context, caller clustermanager.Caller, a
 	if result.Reason != "" {
 		o.outcome = telemetry.Refused
 	}
-	if o.tools.options.Log == nil {
+	if log := o.tools.options.Log; log == nil || !log.Enabled(ctx, slog.LevelInfo) {
 		return result
 	}
 	attributes := []slog.Attr{

@@ -194,7 +194,7 @@ func TestToolsAreListedInTheirOrder(t *testing.T) {
 	}
 	defer func() { _ = client.Close() }()
 	names, err := client.Tools(t.Context())
-	if err != nil || strings.Join(names, " ") != "get_info list_clusters list_releases create_cluster delete_cluster list_node_pools create_node_pool delete_node_pool enable_model_serving disable_model_serving remove_model_cache" {
+	if err != nil || strings.Join(names, " ") != "get_info list_clusters list_releases create_cluster delete_cluster list_node_pools create_node_pool delete_node_pool enable_model_serving disable_model_serving remove_model_cache list_changes get_change" {
 		t.Errorf("%v %v", names, err)
 	}
 }

@@ -14,8 +14,11 @@ import (
 // Probes are not traced and not measured: they come every second and tell nothing.
 var probes = map[string]bool{"/healthz": true, "/readyz": true}
 
-// Server measures and traces the requests of a listener. A trace that a client began goes on.
+// Server measures and traces the requests of a listener, where either is asked for. A trace that a client began goes on.
 func (t *Telemetry) Server(handler http.Handler) http.Handler {
+	if len(t.stops) == 0 {
+		return handler
+	}
 	return otelhttp.NewHandler(handler, name,
 		otelhttp.WithTracerProvider(t.traces), otelhttp.WithMeterProvider(t.meters), otelhttp.WithPropagators(t.context),
 		otelhttp.WithFilter(func(request *http.Request) bool { return !probes[request.URL.Path] }),
