@@ -80,7 +80,7 @@ func render(t *testing.T, values string) []*unstructured.Unstructured {
 func template(t *testing.T, values string) (string, error) {
 	t.Helper()
 	// Helm takes a comma in the name for a list of names, and a test's own folder is named after it.
-	folder, err := os.MkdirTemp("", "values-")
+	folder, err := os.MkdirTemp("", "values-") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}

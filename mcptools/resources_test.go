@@ -142,7 +142,7 @@ func TestResourcesAndPromptsOnTheWire(t *testing.T) {
 	t.Cleanup(server.Close)
 	for _, era := range eras {
 		ask := func(method string, params map[string]any) (map[string]any, float64) {
-			_, _, messages := heard(t, posted(t, t.Context(), server.URL+"/mcp", era, "", 1, method, params))
+			_, _, messages := heard(t, posted(t.Context(), t, server.URL+"/mcp", era, "", 1, method, params))
 			return last(messages)
 		}
 		listed, _ := ask("resources/list", nil)

@@ -81,7 +81,7 @@ func (f *fakes) serve(t *testing.T) string {
 }
 
 // posted is a request as a client of a revision sends it. The id is left out of a notification.
-func posted(t *testing.T, ctx context.Context, endpoint, era, session string, id any, method string, params map[string]any) *http.Request {
+func posted(ctx context.Context, t *testing.T, endpoint, era, session string, id any, method string, params map[string]any) *http.Request {
 	t.Helper()
 	params = maps.Clone(params)
 	if params == nil {
@@ -181,7 +181,7 @@ func TestEveryRevisionOnOneEndpoint(t *testing.T) {
 		t.Run(era, func(t *testing.T) {
 			t.Parallel()
 			ask := func(method string, params map[string]any) (int, map[string]any, float64) {
-				status, _, messages := heard(t, posted(t, t.Context(), endpoint, era, "", 7, method, params))
+				status, _, messages := heard(t, posted(t.Context(), t, endpoint, era, "", 7, method, params))
 				result, code := last(messages)
 				if len(messages) > 0 && messages[len(messages)-1]["id"] != 7.0 {
 					t.Errorf("%s: the answer's id is %v", method, messages[len(messages)-1]["id"])
@@ -201,7 +201,7 @@ func TestEveryRevisionOnOneEndpoint(t *testing.T) {
 				if status, pong, code := ask("ping", nil); status != http.StatusOK || pong == nil || code != 0 {
 					t.Errorf("ping: %d %v %v", status, pong, code)
 				}
-				status, _, _ := heard(t, posted(t, t.Context(), endpoint, era, "", nil, "notifications/initialized", nil))
+				status, _, _ := heard(t, posted(t.Context(), t, endpoint, era, "", nil, "notifications/initialized", nil))
 				if status != http.StatusAccepted {
 					t.Errorf("a notification: %d", status)
 				}
@@ -264,7 +264,7 @@ func TestProgressComesBeforeTheAnswer(t *testing.T) {
 			withToken := func(tool string) map[string]any {
 				return map[string]any{"name": tool, "arguments": map[string]any{}, "_meta": map[string]any{"progressToken": "mine"}}
 			}
-			response, err := http.DefaultClient.Do(posted(t, t.Context(), endpoint, era, "", 1, "tools/call", withToken("waits")))
+			response, err := http.DefaultClient.Do(posted(t.Context(), t, endpoint, era, "", 1, "tools/call", withToken("waits")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -296,7 +296,7 @@ func TestProgressComesBeforeTheAnswer(t *testing.T) {
 				t.Errorf("%v", answer)
 			}
 
-			_, _, messages := heard(t, posted(t, t.Context(), endpoint, era, "", 2, "tools/call", withToken("quick")))
+			_, _, messages := heard(t, posted(t.Context(), t, endpoint, era, "", 2, "tools/call", withToken("quick")))
 			var steps []string
 			for _, message := range messages[:len(messages)-1] {
 				params, _ := message["params"].(map[string]any)
@@ -305,7 +305,7 @@ func TestProgressComesBeforeTheAnswer(t *testing.T) {
 			if !slices.Equal(steps, []string{"survey1", "compose2", "write7"}) {
 				t.Errorf("steps %q", steps)
 			}
-			_, _, messages = heard(t, posted(t, t.Context(), endpoint, era, "", 3, "tools/call", map[string]any{"name": "quick", "arguments": map[string]any{}}))
+			_, _, messages = heard(t, posted(t.Context(), t, endpoint, era, "", 3, "tools/call", map[string]any{"name": "quick", "arguments": map[string]any{}}))
 			if len(messages) != 1 {
 				t.Errorf("without a token: %v", messages)
 			}
@@ -320,7 +320,7 @@ func TestACancellationFindsItsOwnRequest(t *testing.T) {
 	endpoint := fakes.serve(t)
 	const era = "2025-11-25"
 	begin := func() string {
-		_, header, _ := heard(t, posted(t, t.Context(), endpoint, era, "", 0, "initialize", map[string]any{
+		_, header, _ := heard(t, posted(t.Context(), t, endpoint, era, "", 0, "initialize", map[string]any{
 			"protocolVersion": era, "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "test", "version": "1"},
 		}))
 		return header.Get("Mcp-Session-Id")
@@ -332,7 +332,7 @@ func TestACancellationFindsItsOwnRequest(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		response, err := http.DefaultClient.Do(posted(t, t.Context(), endpoint, era, mine, 7, "tools/call", map[string]any{"name": "waits", "arguments": map[string]any{}}))
+		response, err := http.DefaultClient.Do(posted(t.Context(), t, endpoint, era, mine, 7, "tools/call", map[string]any{"name": "waits", "arguments": map[string]any{}}))
 		if err == nil {
 			_ = response.Body.Close()
 		}
@@ -340,15 +340,15 @@ func TestACancellationFindsItsOwnRequest(t *testing.T) {
 	running := <-fakes.begun
 	cancel := map[string]any{"requestId": 7, "reason": "made for the test"}
 	for name, made := range map[string]*http.Request{
-		"another client": posted(t, t.Context(), endpoint, era, another, nil, "notifications/cancelled", cancel),
-		"nobody":         posted(t, t.Context(), endpoint, era, "", nil, "notifications/cancelled", cancel),
-		"the newest":     posted(t, t.Context(), endpoint, "2026-07-28", mine, nil, "notifications/cancelled", cancel),
+		"another client": posted(t.Context(), t, endpoint, era, another, nil, "notifications/cancelled", cancel),
+		"nobody":         posted(t.Context(), t, endpoint, era, "", nil, "notifications/cancelled", cancel),
+		"the newest":     posted(t.Context(), t, endpoint, "2026-07-28", mine, nil, "notifications/cancelled", cancel),
 	} {
 		if status, _, _ := heard(t, made); status != http.StatusAccepted || running.Err() != nil {
 			t.Fatalf("%s: status %d, the call: %v", name, status, running.Err())
 		}
 	}
-	if status, _, _ := heard(t, posted(t, t.Context(), endpoint, era, mine, nil, "notifications/cancelled", cancel)); status != http.StatusAccepted {
+	if status, _, _ := heard(t, posted(t.Context(), t, endpoint, era, mine, nil, "notifications/cancelled", cancel)); status != http.StatusAccepted {
 		t.Errorf("status %d", status)
 	}
 	<-ended
@@ -368,7 +368,7 @@ func TestANewestClientCancelsByItsStream(t *testing.T) {
 		ended = make(chan struct{})
 		go func() {
 			defer close(ended)
-			response, err := http.DefaultClient.Do(posted(t, ctx, endpoint, "2026-07-28", "", 7, "tools/call", map[string]any{"name": "waits", "arguments": map[string]any{}}))
+			response, err := http.DefaultClient.Do(posted(ctx, t, endpoint, "2026-07-28", "", 7, "tools/call", map[string]any{"name": "waits", "arguments": map[string]any{}}))
 			if err == nil {
 				_ = response.Body.Close()
 			}
@@ -377,7 +377,7 @@ func TestANewestClientCancelsByItsStream(t *testing.T) {
 	}
 	stays, _, staysEnded := call()
 	leaves, leave, leavesEnded := call()
-	if status, _, _ := heard(t, posted(t, t.Context(), endpoint, "2026-07-28", "", nil, "notifications/cancelled", map[string]any{"requestId": 7})); status != http.StatusAccepted {
+	if status, _, _ := heard(t, posted(t.Context(), t, endpoint, "2026-07-28", "", nil, "notifications/cancelled", map[string]any{"requestId": 7})); status != http.StatusAccepted {
 		t.Errorf("status %d", status)
 	}
 	if stays.Err() != nil || leaves.Err() != nil {
@@ -474,7 +474,7 @@ func TestLimitsOfACaller(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	made := func(era, who, method, tool string) *http.Request {
-		request := posted(t, t.Context(), server.URL+"/mcp", era, "", 1, method, map[string]any{"name": tool, "arguments": map[string]any{}})
+		request := posted(t.Context(), t, server.URL+"/mcp", era, "", 1, method, map[string]any{"name": tool, "arguments": map[string]any{}})
 		request.Header.Set("Who", who)
 		return request
 	}
@@ -488,7 +488,11 @@ func TestLimitsOfACaller(t *testing.T) {
 	}
 	for _, era := range eras[:2] {
 		for range 2 {
-			go func() { _, _ = http.DefaultClient.Do(made(era, "running "+era, "tools/call", "waits")) }()
+			go func() {
+				if response, err := http.DefaultClient.Do(made(era, "running "+era, "tools/call", "waits")); err == nil {
+					_ = response.Body.Close()
+				}
+			}()
 		}
 		<-fakes.begun
 		<-fakes.begun

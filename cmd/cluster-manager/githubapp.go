@@ -60,7 +60,7 @@ func watcher(of settings.Resolved, file string) (func(context.Context) ([]cluste
 	}
 	sessions := session.New(base, nil)
 	return func(ctx context.Context) ([]clustermanager.Follower, error) {
-		content, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+		content, err := os.ReadFile(file)
 		if err != nil {
 			return nil, fmt.Errorf("setting watcher-token-file: %s: %w", file, errors.Unwrap(err))
 		}

@@ -51,7 +51,7 @@ func takeAppID(r *Resolved, value string) (err error) {
 // takeSecret reads a file whose content goes no further than into the Secret: a fault names the file alone.
 func takeSecret(field func(*Resolved) *clustermanager.Secret) func(*Resolved, string) error {
 	return func(r *Resolved, file string) error {
-		content, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+		content, err := os.ReadFile(file)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, errors.Unwrap(err))
 		}

@@ -33,7 +33,7 @@ func (r *Reader) Followers(ctx context.Context) (followers []clustermanager.Foll
 	if err := reads.Wait(); err != nil {
 		return nil, nil, err
 	}
-	notes = append(unlisted, unlistedSources...)
+	notes = slices.Concat(unlisted, unlistedSources)
 	repositories := map[clustermanager.NamespacedName]clustermanager.GitRepository{}
 	var left []string
 	for index := range sources {

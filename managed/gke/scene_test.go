@@ -3,6 +3,7 @@ package gke
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -183,7 +184,7 @@ func (w *world) until(after time.Duration) {
 func (w *world) sent() []string {
 	var all []string
 	for _, request := range w.cloud.Requests() {
-		if request.Method != "GET" {
+		if request.Method != http.MethodGet {
 			all = append(all, request.Call)
 		}
 	}

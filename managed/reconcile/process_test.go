@@ -218,7 +218,8 @@ func (w *world) accepted() map[string]int {
 		name := request.Path[strings.LastIndex(request.Path, "/")+1:]
 		if request.Method == http.MethodPost {
 			body := string(request.Body)
-			name = body[strings.Index(body, "bc-k-"):][:29]
+			_, after, _ := strings.Cut(body, "bc-k-")
+			name = "bc-k-" + after[:24]
 		}
 		counts[request.Method+" "+name]++
 	}

@@ -56,7 +56,7 @@ func (s *scene) calls(ctx context.Context, row managed.Cluster) map[string]func(
 }
 
 // unreachable wants every call to be told that nothing was reached, and nothing of it to be there afterwards.
-func (s *scene) unreachable(what string, ctx context.Context, row managed.Cluster) {
+func (s *scene) unreachable(ctx context.Context, what string, row managed.Cluster) {
 	s.t.Helper()
 	for name, call := range s.calls(ctx, row) {
 		err := call()
@@ -87,14 +87,14 @@ func TestAPostgresThatGoesAway(t *testing.T) {
 	row := s.insert("one")
 
 	proxy.Set(storetest.Refusing)
-	s.unreachable("it refuses connections", t.Context(), row)
+	s.unreachable(t.Context(), "it refuses connections", row)
 	proxy.Set(storetest.Passing)
 	s.untouched("after it refused connections", row)
 
 	proxy.Set(storetest.Silent)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	s.unreachable("it answers nothing", ctx, row)
+	s.unreachable(ctx, "it answers nothing", row)
 	proxy.Set(storetest.Passing)
 	s.untouched("after it answered nothing", row)
 
@@ -123,7 +123,7 @@ func TestAPostgresThatRestarts(t *testing.T) {
 	if !errors.Is(err, managed.ErrUnreachable) {
 		t.Errorf("a transaction whose server stopped: %v", err)
 	}
-	s.unreachable("it is stopped", t.Context(), row)
+	s.unreachable(t.Context(), "it is stopped", row)
 	server.Start(t)
 	s.untouched("after a restart", row)
 	for name, call := range s.calls(t.Context(), row) {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 // locations are an empty database of each kind.
 var locations = map[string]func(tb testing.TB) string{
 	"sqlite":   func(tb testing.TB) string { return filepath.Join(tb.TempDir(), "managed.db") },
-	"postgres": func(tb testing.TB) string { return storetest.Postgres(tb) },
+	"postgres": storetest.Postgres,
 }
 
 // both runs a test on each kind of database.

@@ -45,16 +45,16 @@ func (t transaction) exec(statement string, arguments ...any) (int64, error) {
 
 // each hands the rows of a query to a function, which scans them; its error ends it.
 func (t transaction) each(take func(scan func(...any) error) error, query string, arguments ...any) error {
-	return each(t.QueryContext, t.ctx, take, query, arguments...)
+	return each(t.ctx, t.QueryContext, take, query, arguments...)
 }
 
 // each is the same outside of a transaction.
 func (r *Reader) each(ctx context.Context, take func(scan func(...any) error) error, query string, arguments ...any) error {
-	return each(r.read.QueryContext, ctx, take, query, arguments...)
+	return each(ctx, r.read.QueryContext, take, query, arguments...)
 }
 
 func each(
-	ask func(context.Context, string, ...any) (*sql.Rows, error), ctx context.Context,
+	ctx context.Context, ask func(context.Context, string, ...any) (*sql.Rows, error),
 	take func(scan func(...any) error) error, query string, arguments ...any,
 ) error {
 	rows, err := ask(ctx, query, arguments...)

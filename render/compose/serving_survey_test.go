@@ -71,7 +71,7 @@ func runs(survey *clustermanager.Survey, values map[string]any) {
 	survey.Serving.Component = clustermanager.Component{Status: clustermanager.ComponentPresent, Provider: clustermanager.ProviderClusterManager}
 	survey.Serving.Slice = clustermanager.Known(&clustermanager.Slice{
 		ReleaseUptake: clustermanager.ReleaseUptake{Finalized: true, Generation: 2, ObservedGeneration: 2},
-		Cluster: survey.Cluster.Name, Release: clustermanager.NamespacedName{Namespace: reference.Namespace, Name: reference.Name},
+		Cluster:       survey.Cluster.Name, Release: clustermanager.NamespacedName{Namespace: reference.Namespace, Name: reference.Name},
 		Owned: true, Values: clustermanager.NewValues(values), Range: ">=4.85.0 <5.0.0", Deployed: "4.85.0",
 	})
 	for _, object := range clustermanager.SliceObjects(survey.Cluster).References() {

@@ -196,7 +196,7 @@ func TestRunTakesUpAndEnds(t *testing.T) {
 	}()
 	deadline := time.Now().Add(time.Minute)
 	for s.get(id)["state"] != "provisioning" && time.Now().Before(deadline) {
-		time.Sleep(50 * time.Millisecond) //nolint:forbidigo // the loops run by the machine's clock
+		time.Sleep(50 * time.Millisecond) // the loops run by the machine's clock
 	}
 	stop()
 	<-ended

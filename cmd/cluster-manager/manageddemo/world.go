@@ -33,6 +33,9 @@ const (
 
 var poolID = "pool_" + strings.Repeat("d", 26)
 
+// readHeaderTimeout cuts off who connects and asks nothing.
+const readHeaderTimeout = 10 * time.Second
+
 // world is all that the demonstration runs: the double with a clock that it moves, an issuer, a webhook, the server.
 type world struct {
 	folder  string
@@ -59,19 +62,19 @@ func newWorld(ctx context.Context, of plane, version string) (_ *world, err erro
 	if err != nil {
 		return w, err
 	}
-	if issuer.url, err = w.listen(ctx, issuer, &http.Server{TLSConfig: issuer.tls()}); err != nil {
+	if issuer.url, err = w.listen(ctx, issuer, &http.Server{TLSConfig: issuer.tls(), ReadHeaderTimeout: readHeaderTimeout}); err != nil {
 		return w, err
 	}
 	if w.token, err = issuer.token(person); err != nil {
 		return w, err
 	}
 	w.cloud = double.New(double.Options{Clock: w.clock.Now, OperationTime: operationTime, Endpoint: of.address, Authority: of.authority})
-	google, err := w.listen(ctx, w.cloud, &http.Server{})
+	google, err := w.listen(ctx, w.cloud, &http.Server{ReadHeaderTimeout: readHeaderTimeout})
 	if err != nil {
 		return w, err
 	}
 	w.hook = &hook{secret: []byte(rand.Text())}
-	events, err := w.listen(ctx, w.hook, &http.Server{})
+	events, err := w.listen(ctx, w.hook, &http.Server{ReadHeaderTimeout: readHeaderTimeout})
 	if err != nil {
 		return w, err
 	}
@@ -105,7 +108,7 @@ func (w *world) open(ctx context.Context, issuer *issuer, google, events string,
 	if err != nil {
 		return err
 	}
-	w.url, err = w.listen(ctx, verifier.Protect(w.api, managedapi.Refuse), &http.Server{})
+	w.url, err = w.listen(ctx, verifier.Protect(w.api, managedapi.Refuse), &http.Server{ReadHeaderTimeout: readHeaderTimeout})
 	for err == nil && !verifier.Ready() {
 		err = pause(ctx)
 	}

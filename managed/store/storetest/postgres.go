@@ -86,7 +86,7 @@ func NewServer(tb testing.TB, durable bool) *Server {
 
 // find is the folder of PostgreSQL's programs: of pg_config, else the newest where Debian has them.
 func find() (string, error) {
-	if found, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
+	if found, err := exec.CommandContext(context.Background(), "pg_config", "--bindir").Output(); err == nil {
 		if folder := strings.TrimSpace(string(found)); exists(filepath.Join(folder, "initdb")) {
 			return folder, nil
 		}
@@ -113,7 +113,7 @@ func (s *Server) prepare(tb testing.TB) {
 	if s.binaries, err = find(); err != nil {
 		tb.Skip(err)
 	}
-	if s.folder, err = os.MkdirTemp("", "postgres-"); err != nil {
+	if s.folder, err = os.MkdirTemp("", "postgres-"); err != nil { //nolint:usetesting // it outlives the test that starts it first
 		tb.Fatal(err)
 	}
 	// It refuses to run as root.
@@ -132,7 +132,7 @@ func (s *Server) prepare(tb testing.TB) {
 	if said, err := s.command("initdb", "-D", s.folder, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N").CombinedOutput(); err != nil {
 		tb.Fatalf("initdb: %v: %s", err, said)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func (s *Server) prepare(tb testing.TB) {
 }
 
 func (s *Server) command(program string, arguments ...string) *exec.Cmd {
-	command := exec.Command(filepath.Join(s.binaries, program), arguments...) //nolint:gosec // the programs of a PostgreSQL that this machine has
+	command := exec.CommandContext(context.Background(), filepath.Join(s.binaries, program), arguments...) //nolint:gosec // the programs of a PostgreSQL that this machine has
 	command.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner}
 	command.Dir = s.folder
 	return command

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"net"
 	"sync"
 	"testing"
@@ -31,7 +32,7 @@ const (
 // NewProxy starts a proxy to an address, for one test.
 func NewProxy(tb testing.TB, to string) *Proxy {
 	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func (p *Proxy) serve() {
 			_ = client.Close()
 			continue
 		}
-		server, err := net.Dial("tcp", p.to)
+		server, err := new(net.Dialer).DialContext(context.Background(), "tcp", p.to)
 		if err != nil {
 			_ = client.Close()
 			continue
