@@ -46,6 +46,8 @@ func TestNodesGuard(t *testing.T) {
 	onNode, onOther, named := waitsFor, waitsFor, waitsFor
 	onNode.NodeName = "ip-9"
 	onOther.Pools, named.Pools = []string{"wc1-other"}, []string{"wc1-other", "wc1-gpu"}
+	phaseless, unnamed := onOther, waitsFor
+	phaseless.Phase, unnamed.Name = "Unknown", "qwen-kserve-xnkd3"
 	ended := waitsFor
 	ended.Phase = "Failed"
 	models, all := []string{qwen.String()}, []string{handMade.String(), qwen.String()}
@@ -81,6 +83,8 @@ func TestNodesGuard(t *testing.T) {
 		{name: "waits for another pool", survey: guarded(poolOf(0), serveModels(qwen), predictors(onOther)), passes: true},
 		{name: "waits for another pool, and this is the last", survey: guarded(poolOf(0), serveModels(qwen), predictors(onOther)), last: true, want: block(none, nil, models, models, "cluster")},
 		{name: "waits for any of two pools", survey: guarded(poolOf(0), serveModels(qwen), predictors(named)), want: block(none, nil, models, models, "cluster")},
+		{name: "names another pool, and is not pending", survey: guarded(poolOf(0), serveModels(qwen), predictors(phaseless)), want: block(none, nil, models, models, "cluster")},
+		{name: "one of its pods names no pool", survey: guarded(poolOf(0), serveModels(qwen), predictors(onOther, unnamed)), want: block(none, nil, models, models, "cluster")},
 		{name: "made by hand", survey: guarded(poolOf(0), serveModels(handMade)), last: true, passes: true},
 		{name: "cluster unreadable", survey: guarded(poolOf(2, unreadable), func(survey *clustermanager.NodePoolRemovalSurvey) {
 			survey.Serving.Models = clustermanager.Unknown[[]clustermanager.ServedModel]("no way in")

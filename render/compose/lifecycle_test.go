@@ -174,6 +174,19 @@ func TestNodesStep(t *testing.T) {
 		claim.DeletedAt, claim.Conditions = clockAt("09:40:00"), conditions
 		return claim
 	}
+	nameless := terminating(condition("InstanceTerminating", "Unknown"))
+	nameless.Name, nameless.NodeName = "wc1-gpu-ddddd", ""
+	earlier := readyClaim("wc1-gpu-ddddd", "ip-2", "aws:///b/i-2")
+	earlier.LastPodEvent = clockAt("09:20:30")
+	idle := []func(*clustermanager.NodePoolFacts){withClaims(readyClaim("wc1-gpu-bbbbb", "ip-1", "aws:///a/i-1"), earlier), withNodes(emptyNode("ip-1", "aws:///a/i-1"), emptyNode("ip-2", "aws:///b/i-2"))}
+	const bothIdle = "done since 09:22:00 finished 09:22:00: 2 node(s) ready (aws:///a/i-1, aws:///b/i-2), 2 idle since 2026-08-01T09:20:30Z (ip-1, ip-2)"
+	foreign := withRelease(func(release *clustermanager.PoolReleaseFacts) { release.Owned = false })
+	reconciles := withRelease(func(release *clustermanager.PoolReleaseFacts) {
+		release.Conditions = []clustermanager.Condition{condition("Ready", "Unknown")}
+	})
+	halfReady := withMachinePool(func(machinePool *clustermanager.MachinePoolFacts) {
+		machinePool.ReadyReplicas, machinePool.Conditions = 1, nil
+	})
 	const gone = "0 nodes on the cluster: the MachinePool still lists 2 gone (aws:///a/i-1, aws:///b/i-2), its list follows within minutes"
 	noIDs := func(facts *clustermanager.NodePoolFacts) {
 		facts.Machines = clustermanager.Unknown[clustermanager.MachineFacts]("no way in")
@@ -189,6 +202,8 @@ func TestNodesStep(t *testing.T) {
 		{"2, the latest of all", poolOf(1, withClaims(readyClaim("wc1-gpu-ccccc", "ip-3", ""), launching, terminating())), "inProgress since 09:40:00: 1 NodeClaim(s) launching, 1 ready, 1 terminating — ip-1 terminating since 2026-08-01T09:40:00Z (Karpenter drains the node and terminates its instance; the NodeClaim goes once the instance is terminated, minutes later)", "scaling", 2},
 		{"2, draining", poolOf(1, withClaims(terminating(condition("Drained", "Unknown", "", "3 pods  left")))), "inProgress since 09:40:00: 0 NodeClaim(s) launching, 0 ready, 1 terminating — ip-1 terminating since 2026-08-01T09:40:00Z (draining: 3 pods left)", "scaling", 2},
 		{"2, drained", poolOf(1, withClaims(terminating(condition("Drained", "True")))), "inProgress since 09:40:00: 0 NodeClaim(s) launching, 0 ready, 1 terminating — ip-1 terminating since 2026-08-01T09:40:00Z (drained since 2026-08-01T09:05:00Z, its volumes detach)", "scaling", 2},
+		{"2, several go, one without a Node", poolOf(1, withClaims(terminating(condition("Drained", "False")), nameless)), "inProgress since 09:40:00: 0 NodeClaim(s) launching, 0 ready, 2 terminating — ip-1 terminating since 2026-08-01T09:40:00Z (draining); wc1-gpu-ddddd terminating since 2026-08-01T09:40:00Z (Karpenter drains the node and terminates its instance; the NodeClaim goes once the instance is terminated, minutes later)", "scaling", 2},
+		{"2, while the release is the first step that is not done", poolOf(0, reconciles, withClaims(launching)), "inProgress since 09:30:00: 1 NodeClaim(s) launching, 0 ready, 0 terminating", "creating", 2},
 		{"3, nodes of a pool that goes", poolOf(1, removed, withClaims(readyClaim("wc1-gpu-bbbbb", "ip-1", "aws:///a/i-1"))), "inProgress: 1 node(s) still ready (ip-1): they go with the release", "removing", 2},
 		{"4, a list that lags", poolOf(2, removed), "done: " + gone, "removing", 2},
 		{"4, its ids unknown", poolOf(2, removed, noIDs), "done: 0 nodes on the cluster: the MachinePool still lists 2 gone (their ids are not known), its list follows within minutes", "removing", 2},
@@ -206,6 +221,11 @@ func TestNodesStep(t *testing.T) {
 		{"7, ready", poolOf(1, withClaims(readyClaim("wc1-gpu-bbbbb", "ip-1", "aws:///a/i-1")), withNodes(busyNode("ip-1", "aws:///a/i-1"))),
 			"done since 09:22:00 finished 09:22:00: 1 node(s) ready (aws:///a/i-1); the MachinePool still lists 1 gone (aws:///b/i-2), its list follows within minutes", "ready", 2},
 		{"7, a Node without a claim", poolOf(1, withNodes(busyNode("ip-9", "aws:///b/i-2"))), "done: 1 node(s) ready (aws:///b/i-2); the MachinePool still lists 1 gone (aws:///a/i-1), its list follows within minutes", "ready", 2},
+		{"7, idle nodes since the earliest", poolOf(2, idle...), bothIdle + ": delete_node_pool removes an idle node with the pool", "ready", 2},
+		{"7, idle nodes of a foreign release", poolOf(2, append(idle, foreign)...), bothIdle, "ready", 2},
+		{"7, a pool made by hand with claims", poolOf(3, byHand, halfReady, withClaims(readyClaim("wc1-gpu-bbbbb", "ip-1", "aws:///a/i-1"))),
+			"done since 09:22:00 finished 09:22:00: 1 node(s) ready (aws:///a/i-1); the MachinePool still lists 1 gone (aws:///b/i-2), its list follows within minutes", "creating", 1},
+		{"8, before a MachinePool that waits", poolOf(2, byHand, halfReady), "inProgress since 09:01:00: 1 of 2 node(s) ready", "creating", 1},
 		{"8, a pool made by hand", poolOf(3, byHand, withMachinePool(func(machinePool *clustermanager.MachinePoolFacts) { machinePool.ReadyReplicas = 2 })), "inProgress since 09:10:00: 2 of 3 node(s) ready", "scaling", 1},
 		{"8, a cluster that cannot be read", poolOf(2, unreadable, withMachinePool(func(machinePool *clustermanager.MachinePoolFacts) { machinePool.ReadyReplicas = 1 })), "inProgress since 09:10:00: 1 of 2 node(s) ready; the cluster's nodes could not be read: no way in", "scaling", 2},
 		{"9, a MachinePool that waits", poolOf(0, withMachinePool(func(machinePool *clustermanager.MachinePoolFacts) { machinePool.Conditions = nil })), "pending", "creating", 2},
@@ -213,6 +233,9 @@ func TestNodesStep(t *testing.T) {
 		{"10, a pool made by hand on a cluster that cannot be read", poolOf(0, byHand, unreadable), "done since 09:10:00 finished 09:10:00: no node: the pool is scaled to zero until a pod asks for one; the cluster's nodes could not be read: no way in", "ready", 1},
 		{"10, a cluster that cannot be read", poolOf(0, unreadable), ": the MachinePool lists no node; whether the cluster has one is not known; the cluster's nodes could not be read: no way in", "", 2},
 		{"11, its own count", poolOf(2, byHand), "done since 09:10:00 finished 09:10:00: 2 node(s) ready (aws:///a/i-1, aws:///b/i-2)", "ready", 1},
+		{"11, a pool made by hand with Nodes", poolOf(2, byHand, withNodes(emptyNode("ip-1", "aws:///a/i-1"))), "done since 09:10:00 finished 09:10:00: 2 node(s) ready (aws:///a/i-1, aws:///b/i-2)", "ready", 1},
+		{"11, its ids unknown", poolOf(2, byHand, noIDs), "done since 09:10:00 finished 09:10:00: 2 node(s) ready", "ready", 1},
+		{"11, a pool that goes from a cluster that cannot be read", poolOf(2, removed, unreadable), "done since 09:10:00 finished 09:10:00: 2 node(s) ready (aws:///a/i-1, aws:///b/i-2); the cluster's nodes could not be read: no way in", "removing", 2},
 		{"half of the cluster read", poolOf(2, func(facts *clustermanager.NodePoolFacts) {
 			facts.Nodes = clustermanager.Unknown[[]clustermanager.PoolNode]("no way in")
 		}), "done since 09:10:00 finished 09:10:00: 2 node(s) ready (aws:///a/i-1, aws:///b/i-2); the pool's Nodes could not be read: no way in", "ready", 2},

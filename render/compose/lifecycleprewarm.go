@@ -85,7 +85,7 @@ func (p *placeholder) jobFailed() clustermanager.LifecycleStep {
 		return done(p.job.Created, ended, fmt.Sprintf("node %s serves %s; the placeholder Job ended%s", p.served.Name, strings.Join(Holders(*p.served), ", "), since(ended)))
 	case p.rejected():
 		return p.podRejected(ended)
-	case p.pod != nil && p.pod.Phase == "Failed" && !p.disrupted():
+	case p.pod != nil && p.pod.Phase == "Failed" && !p.disrupted() && (p.pod.Ended != nil || p.pod.Reason == ""):
 		return p.containerFailed(ended)
 	case p.failed.Reason == "DeadlineExceeded":
 		text := fmt.Sprintf("no node came within the Job's deadline of %d seconds", p.job.DeadlineSeconds)

@@ -56,6 +56,12 @@ func TestPrewarmStep(t *testing.T) {
 			Message: "InsufficientInstanceCapacity: We currently do not have sufficient g6.xlarge capacity in the Availability Zone you requested (a)",
 		}})
 	}
+	leaving := pod("Failed", func(pod *clustermanager.PrewarmPod) {
+		pod.Reason, pod.DeletedAt = "Terminated", clockAt("09:04:00")
+	})
+	// first joined before ip-1, which is before it by its name.
+	first := emptyNode("ip-2", "")
+	first.Created, first.GPUs = clock("09:15:00"), 0
 	for _, test := range []struct {
 		name string
 		pool clustermanager.NodePoolFacts
@@ -75,14 +81,17 @@ func TestPrewarmStep(t *testing.T) {
 		{"deadline, refused", prewarmed(clustermanager.PrewarmFacts{Job: job(condition("Failed", "True", "DeadlineExceeded"))}, refused), "failed since 09:05:00: no node came within the Job's deadline of 900 seconds: Karpenter could not launch it — InsufficientInstanceCapacity for g6.xlarge in a"},
 		{"failed, preempted", prewarmed(clustermanager.PrewarmFacts{Job: failedJob, Pod: disrupted}), "done since 06:00:00 finished 09:05:00: the first workload preempted the placeholder"},
 		{"failed, pod gone", prewarmed(clustermanager.PrewarmFacts{Job: failedJob}), "done since 06:00:00 finished 09:05:00: the first workload preempted the placeholder"},
+		{"failed, its pod on the way out", prewarmed(clustermanager.PrewarmFacts{Job: failedJob, Pod: leaving}, withNodes(noGPU)), "done since 06:00:00 finished 09:05:00: the first workload preempted the placeholder"},
 		{"no pod", prewarmed(clustermanager.PrewarmFacts{Job: job()}), "inProgress since 06:00:00: the Job has no pod yet"},
 		{"pod deleted", prewarmed(clustermanager.PrewarmFacts{Job: job(), Pod: pod("Running", func(pod *clustermanager.PrewarmPod) { pod.DeletedAt = clockAt("07:00:00") })}), "inProgress since 07:00:00: the placeholder is being preempted"},
 		{"running", prewarmed(clustermanager.PrewarmFacts{Job: job(), Pod: pod("Running", on("ip-1"), func(pod *clustermanager.PrewarmPod) { pod.Started = clockAt("06:04:41") })}), "inProgress since 06:04:41: holding node ip-1"},
 		{"served", prewarmed(clustermanager.PrewarmFacts{Job: job(), Pod: pod("Pending")}, withNodes(busyNode("ip-1", ""))), "done since 06:00:00 finished 09:21:00: node ip-1 serves model-serving/qwen (1 GPU); the placeholder waits behind at negative priority"},
+		{"served by a node that joined later", prewarmed(clustermanager.PrewarmFacts{Job: job(), Pod: pod("Pending")}, withNodes(busyNode("ip-1", ""), first)), "done since 06:00:00 finished 09:21:00: node ip-1 serves model-serving/qwen (1 GPU); the placeholder waits behind at negative priority"},
 		{"pod rejected", prewarmed(clustermanager.PrewarmFacts{Job: job(), Pod: rejected}, withNodes(noGPU)), "inProgress since 09:21:00: node ip-1 waits for its GPU: pod prewarm-x was rejected (UnexpectedAdmissionError: no GPU)"},
 		{"pod failed", prewarmed(clustermanager.PrewarmFacts{Job: job(), Pod: ended}), "failed since 06:00:00: container hold of pod prewarm-x ended: StartError, exit code 128"},
 		{"starting", prewarmed(clustermanager.PrewarmFacts{Job: job(), Pod: pod("Pending", on("ip-1"), scheduled("True", ""))}), "inProgress since 06:00:00: the placeholder starts on node ip-1"},
 		{"waiting for the GPU", prewarmed(clustermanager.PrewarmFacts{Job: job(), Pod: pod("Pending", scheduled("False", "0/3 nodes"))}, withNodes(noGPU)), "inProgress since 06:00:00: the placeholder waits for the GPU of node ip-1 (0/3 nodes)"},
+		{"waiting for the GPU of the first node", prewarmed(clustermanager.PrewarmFacts{Job: job(), Pod: pod("Pending")}, withNodes(emptyNode("ip-1", ""), first)), "inProgress since 06:00:00: the placeholder waits for the GPU of node ip-2"},
 		{"waiting for the scheduler", prewarmed(clustermanager.PrewarmFacts{Job: job(), Pod: pod("Pending", scheduled("False", "0/3 nodes"))}, withNodes(emptyNode("ip-1", ""))), "inProgress since 06:00:00: the placeholder waits for the scheduler to place it on node ip-1 (0/3 nodes)"},
 		{"refused", prewarmed(clustermanager.PrewarmFacts{Job: job(), Pod: pod("Pending", scheduled("False", "0/3 nodes"))}, refused), "inProgress since 06:00:00: the placeholder waits for the pool's first node, which Karpenter could not launch — InsufficientInstanceCapacity for g6.xlarge in a (the nodes step carries Karpenter's message)"},
 		{"waiting", prewarmed(clustermanager.PrewarmFacts{Job: job(), Pod: pod("Pending", scheduled("False", "0/3 nodes"))}), "inProgress since 06:00:00: the placeholder waits for the pool's first node (0/3 nodes)"},

@@ -107,6 +107,24 @@ func TestARefusalOfAClusterWhoseZonesAreNotKnown(t *testing.T) {
 	}
 }
 
+// Where to a pinned pool may move is not known without the cluster's node subnets, so no zone is named.
+func TestAPinnedPoolOfAClusterWhoseZonesAreNotKnown(t *testing.T) {
+	t.Parallel()
+	pool := poolOf(0, withRelease(func(release *clustermanager.PoolReleaseFacts) { release.Zones = []string{"a"} }), func(facts *clustermanager.NodePoolFacts) {
+		facts.CacheClaims = clustermanager.Known([]clustermanager.CacheClaim{})
+		facts.Events = clustermanager.Known([]clustermanager.LaunchEvent{{
+			Claim: "wc1-gpu-aaaaa", Time: clock("06:00:00"), Reason: insufficientCapacity,
+			Message: "InsufficientInstanceCapacity: We currently do not have sufficient g6.xlarge capacity in the Availability Zone you requested (a)",
+		}})
+	})
+	message := newLifecycle(clustermanager.NodePoolsSurvey{Network: clustermanager.Unknown[clustermanager.Network]("forbidden")}, pool).launchesFail().Message
+	const want = " in a, the zone the pool is pinned to ("
+	const remedy = " — the pool is pinned to a: re-run create_node_pool on the pool with zones naming one zone with capacity — which zones have node subnets is not known: forbidden — with the cache on "
+	if !strings.Contains(message, want) || !strings.Contains(message, remedy) || strings.Contains(message, "no zone to move to") {
+		t.Error(message)
+	}
+}
+
 func TestValuesOfAReleaseThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	pool := lifecycleOf(poolOf(0, withRelease(func(release *clustermanager.PoolReleaseFacts) {

@@ -64,6 +64,10 @@ func TestRemoveCache(t *testing.T) {
 		"a slice without cache": {claim: "hf-cache", change: func(s cacheSurvey) {
 			runs(&s.Survey, map[string]any{"modelServing": map[string]any{"cache": map[string]any{"enabled": false}}})
 		}, want: firstClaim},
+		"a slice in git without cache": {claim: "hf-cache", change: func(s cacheSurvey) {
+			runs(&s.Survey, map[string]any{"modelServing": map[string]any{"cache": map[string]any{"enabled": false}}})
+			s.Live["org-acme_wc1-agent-platform_helm.toolkit.fluxcd.io_HelmRelease"].Or(nil).InInventoryOf = &clustermanager.NamespacedName{Namespace: "flux", Name: "wc1"}
+		}, want: firstClaim},
 		"others' mounts": {claim: "hf-cache", want: sliceWrites + firstClaim, change: func(s cacheSurvey) {
 			s.Mounts = clustermanager.Known([]clustermanager.ClaimMount{{Namespace: "model-serving", Pod: "x", Claim: "data"}})
 		}},

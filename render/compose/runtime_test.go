@@ -3,6 +3,7 @@ package compose
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -176,5 +177,45 @@ func TestCacheBlock(t *testing.T) {
 	survey.Serving.CacheClaims = clustermanager.Unknown[[]clustermanager.CacheClaim]("forbidden")
 	if made := composed(t, request, survey); made.Cache.Exists != nil || !strings.Contains(made.Cache.PriceNote, "forbidden") || !strings.Contains(strings.Join(made.Plan.Warnings, "\n"), "could not be listed") {
 		t.Errorf("%+v, %q", made.Cache, made.Plan.Warnings)
+	}
+}
+
+// What the cache costs is told whether it is on or off.
+func TestCacheNotes(t *testing.T) {
+	created := time.Date(2026, 8, 1, 9, 0, 0, 0, time.UTC)
+	standing := boundClaim("hf-cache", "eu-central-1b")
+	standing.Created, standing.Capacity = &created, "100Gi"
+	const off = "the model cache is off: each predictor downloads its weights into its pod's own storage"
+	const billed = " is billed every month until remove_model_cache removes it"
+	unlisted := clustermanager.Unknown[[]clustermanager.CacheClaim]("forbidden")
+	for name, test := range map[string]struct {
+		on     bool
+		ran    bool
+		claims clustermanager.Reading[[]clustermanager.CacheClaim]
+		want   string
+	}{
+		"off":            {claims: claims(), want: off},
+		"off, claims":    {claims: claims(standing, pendingClaim("hf-cache-x")), want: off + "; these claims stay and are billed every month until remove_model_cache removes them: model-serving/hf-cache (Bound, eu-central-1b), model-serving/hf-cache-x (Pending, no zone)"},
+		"off, unlisted":  {claims: unlisted, want: off + "; whether claims of it exist, which would cost on, could not be read: forbidden"},
+		"on":             {on: true, claims: claims(standing), want: "claim model-serving/hf-cache" + billed},
+		"on, from off":   {on: true, ran: true, claims: claims(standing), want: "claim model-serving/hf-cache" + billed + "; the slice ran without the cache, and every pool of the cluster is switched to it"},
+		"on, no claim":   {on: true, claims: claims(), want: "claim model-serving/hf-cache" + billed},
+		"stays off, ran": {ran: true, claims: claims(), want: off},
+	} {
+		survey, request := servingOf(t, "wc1"), serving("wc1", "gpu-l4")
+		survey.Serving.CacheClaims = test.claims
+		if test.ran {
+			runs(&survey, map[string]any{"modelServing": map[string]any{"cache": map[string]any{"enabled": false}}})
+		}
+		if test.on {
+			request = cached(request)
+		}
+		setting := composed(t, request, survey).Cache
+		if diff := cmp.Diff(test.want, setting.Note); diff != "" || setting.Enabled != test.on {
+			t.Errorf("%s: %+v %s", name, setting, diff)
+		}
+		if there := test.on && name != "on, no claim"; there != (setting.Since != nil && setting.Since.Equal(created) && setting.Capacity == "100Gi" && *setting.Exists) {
+			t.Errorf("%s: %+v", name, setting)
+		}
 	}
 }
