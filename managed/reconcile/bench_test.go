@@ -143,7 +143,7 @@ func (f *fleet) Send(_ context.Context, _ managed.Account, row managed.Cluster, 
 
 // passes measures ten minutes of the clock, after all clusters are ready or stuck.
 func passes(b *testing.B, converging int) {
-	folder, err := os.MkdirTemp("/dev/shm", "bench-") //nolint:usetesting // in memory
+	folder, err := os.MkdirTemp("/dev/shm", "bench-") //nolint:usetesting // in memory, not on the disk
 	if err != nil {
 		folder = b.TempDir()
 	}

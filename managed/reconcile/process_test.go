@@ -217,9 +217,8 @@ func (w *world) accepted() map[string]int {
 		}
 		name := request.Path[strings.LastIndex(request.Path, "/")+1:]
 		if request.Method == http.MethodPost {
-			body := string(request.Body)
-			_, after, _ := strings.Cut(body, "bc-k-")
-			name = "bc-k-" + after[:24]
+			_, rest, _ := strings.Cut(string(request.Body), "bc-k-")
+			name = "bc-k-" + rest[:24]
 		}
 		counts[request.Method+" "+name]++
 	}

@@ -83,7 +83,7 @@ func newScene(t *testing.T, changes ...func(*Settings)) *scene {
 // inMemory is a folder that needs no disk, where there is such: these tests write much.
 func inMemory(t *testing.T) string {
 	t.Helper()
-	folder, err := os.MkdirTemp("/dev/shm", "reconcile-") //nolint:usetesting // in memory
+	folder, err := os.MkdirTemp("/dev/shm", "reconcile-") //nolint:usetesting // in memory, not on the disk
 	if err != nil {
 		return t.TempDir()
 	}

@@ -71,7 +71,7 @@ func readSQLite(ctx context.Context, path string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database %s: %w", path, err)
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { //nolint:gosec // the operator names the file
 		return nil, fmt.Errorf("database %s: there is no such file: name the one that the service writes", path)
 	}
 	read, err := sql.Open("sqlite", sqliteURL(path, "&_pragma=query_only(1)"))
@@ -90,10 +90,10 @@ func readSQLite(ctx context.Context, path string) (*Reader, error) {
 // lockFile keeps other processes out until it is closed. The lock is on a file beside the database: SQLite's own
 // exclusive lock would keep out the other connections of this process too.
 func lockFile(path string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil { //nolint:gosec // the operator names the file
 		return nil, fmt.Errorf("database %s: making its folder: %w", path, err)
 	}
-	file, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator names the file
 	if err != nil {
 		return nil, fmt.Errorf("database %s: locking: %w", path, err)
 	}

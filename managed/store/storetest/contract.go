@@ -218,7 +218,8 @@ func (s *suite) lists() {
 		s.equal("the first alone", "c2", row.Name)
 		break
 	}
-	for row := range s.Clusters(s.Context(), managed.Filter{Tenant: "acme", Pool: pool, Project: project}) {
+	for row, err := range s.Clusters(s.Context(), managed.Filter{Tenant: "acme", Pool: pool, Project: project}) {
+		s.must(err)
 		s.deleted(row.ID)
 		break
 	}
@@ -228,7 +229,8 @@ func (s *suite) lists() {
 	ids := []string{s.insert("x", other).ID, s.insert("y", other).ID, s.insert("z", other).ID}
 	slices.Sort(ids)
 	var got []string
-	for row := range s.Clusters(s.Context(), managed.Filter{Tenant: "third"}) {
+	for row, err := range s.Clusters(s.Context(), managed.Filter{Tenant: "third"}) {
+		s.must(err)
 		got = append(got, row.ID)
 	}
 	s.equal("of one time by id", ids, got)

@@ -113,7 +113,7 @@ func (s *Server) prepare(tb testing.TB) {
 	if s.binaries, err = find(); err != nil {
 		tb.Skip(err)
 	}
-	if s.folder, err = os.MkdirTemp("", "postgres-"); err != nil { //nolint:usetesting // it outlives the test that starts it first
+	if s.folder, err = os.MkdirTemp("", "postgres-"); err != nil { //nolint:usetesting // it outlives the test, and its user must reach it
 		tb.Fatal(err)
 	}
 	// It refuses to run as root.
