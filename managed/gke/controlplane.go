@@ -18,7 +18,7 @@ import (
 	"github.com/clustermanager/cluster-manager/managed"
 )
 
-// planeTimeout ends a request to a control plane. Authorized networks drop what they do not let in, so that nothing answers.
+// planeTimeout is what ends a request to a control plane. Authorized networks drop what they do not let in, so that nothing answers.
 const planeTimeout = 10 * time.Second
 
 // fieldManager owns what is applied on a cluster.
@@ -71,7 +71,7 @@ func (p *Provider) access(ctx context.Context, account managed.Account, cluster 
 		return nil, tokenFault(err)
 	}
 	config := &rest.Config{
-		Host: "https://" + cluster.Endpoint, BearerToken: token.Value, UserAgent: userAgent, Timeout: planeTimeout, QPS: -1,
+		Host: "https://" + cluster.Endpoint, BearerToken: token.Value, UserAgent: userAgent, Timeout: p.options.PlaneTimeout, QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{CAData: []byte(cluster.Authority)}, WarningHandler: rest.NoWarnings{},
 	}
 	if !account.DNSEndpoint {

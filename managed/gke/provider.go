@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"cloud.google.com/go/auth"
 	container "google.golang.org/api/container/v1"
@@ -21,6 +22,8 @@ type Options struct {
 	Credentials func(managed.Account) (*auth.Credentials, error)
 	// DNSAuthorities is the PEM of who signs the certificates of DNS endpoints; empty: the system's, as Google's are public.
 	DNSAuthorities []byte
+	// PlaneTimeout ends a request to a control plane; 0: 10 s.
+	PlaneTimeout time.Duration
 }
 
 // Provider is Google Kubernetes Engine. It is safe for concurrent use.
@@ -52,6 +55,9 @@ var silent = slog.New(slog.DiscardHandler)
 func New(options Options) *Provider {
 	if options.Credentials == nil {
 		options.Credentials = Detect
+	}
+	if options.PlaneTimeout == 0 {
+		options.PlaneTimeout = planeTimeout
 	}
 	below := http.DefaultTransport
 	if of, is := below.(*http.Transport); is {

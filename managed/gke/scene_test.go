@@ -120,7 +120,7 @@ func newWorld(t *testing.T, change func(*double.Options, *managed.Account), chan
 		}
 	})
 	return &world{
-		Provider: New(Options{Endpoint: web.URL, Credentials: signedIn}), t: t, clock: clock, cloud: cloud, account: account, row: row,
+		Provider: New(Options{Endpoint: web.URL, Credentials: signedIn, PlaneTimeout: time.Minute}), t: t, clock: clock, cloud: cloud, account: account, row: row,
 	}
 }
 
