@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	clustermanager "github.com/clustermanager/cluster-manager"
@@ -133,6 +134,36 @@ func TestHowAnUpdateIsWritten(t *testing.T) {
 			}
 			if got := actions(s.plan(t, steps).Preview().Changes); !slices.Equal(got, []string{"unchanged HelmRelease org-acme/wc1-gpu-l4"}) {
 				t.Error(got)
+			}
+		})
+	}
+}
+
+// What an API server fills in is no drift; another value there is, and so is a label or an owner that went.
+func TestWhatIsDrift(t *testing.T) {
+	const source, release = "OCIRepository org-acme/wc1-gpu-l4", "HelmRelease org-acme/wc1-gpu-l4"
+	for name, test := range map[string]struct {
+		resource schema.GroupVersionResource
+		patch    string
+		want     []string
+	}{
+		"defaults of a source":        {clustermanager.SourceAPI.WithResource("ocirepositories"), `{"spec":{"provider":"generic","timeout":"60s"}}`, []string{"unchanged " + source, "unchanged " + release}},
+		"other values of a source":    {clustermanager.SourceAPI.WithResource("ocirepositories"), `{"spec":{"provider":"aws","timeout":"61s"}}`, []string{"would-update " + source + " spec.provider spec.timeout", "unchanged " + release}},
+		"the default of a release":    {clustermanager.HelmAPI.WithResource("helmreleases"), `{"spec":{"uninstall":{"deletionPropagation":"background"}}}`, []string{"unchanged " + source, "unchanged " + release}},
+		"another value of a release":  {clustermanager.HelmAPI.WithResource("helmreleases"), `{"spec":{"uninstall":{"deletionPropagation":"orphan"}}}`, []string{"unchanged " + source, "would-update " + release + " spec.uninstall.deletionPropagation"}},
+		"a number in another writing": {clustermanager.HelmAPI.WithResource("helmreleases"), `{"spec":{"values":{"pool":{"maxSize":4.0}}}}`, []string{"unchanged " + source, "unchanged " + release}},
+		"labels and owners":           {clustermanager.HelmAPI.WithResource("helmreleases"), `{"metadata":{"labels":{"giantswarm.io/organization":null},"ownerReferences":null}}`, []string{"unchanged " + source, "would-update " + release + ` metadata.labels["giantswarm.io/organization"] metadata.ownerReferences`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, installationObjects, "")
+			steps := slices.Concat(poolSteps(t)[:1], poolSteps(t)[2:])
+			unstructuredSet(steps[1].Object.Object, "acme", "metadata", "labels", clustermanager.LabelOrganization)
+			s.apply(t, steps)
+			if _, err := s.installation.Resource(test.resource).Namespace("org-acme").Patch(t.Context(), "wc1-gpu-l4", types.MergePatchType, []byte(test.patch), metav1.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, actions(s.plan(t, steps).Preview().Changes)); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

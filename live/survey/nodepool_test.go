@@ -294,6 +294,31 @@ func TestPoolsOfACluster(t *testing.T) {
 	}
 }
 
+// Instance types and provider ids stand in one of two places each.
+func TestMachinesOfAPool(t *testing.T) {
+	t.Parallel()
+	listed := machinePool("gpu-a10g", ids, 2, 2)
+	const inSpec = "spec: {providerIDList: [" + ids + "], nodePool:"
+	sorted := []string{"aws:///eu-central-1a/i-1", "aws:///eu-central-1b/i-2"}
+	for _, test := range []struct {
+		name, management string
+		want             clustermanager.MachineFacts
+	}{
+		{"of the spec", listed, clustermanager.MachineFacts{InstanceTypes: []string{"g5.2xlarge", "g5.xlarge"}, ProviderIDs: sorted}},
+		{"a launch template", strings.Replace(listed, "nodePool:", "awsLaunchTemplate: {instanceType: m5.xlarge}, nodePool:", 1), clustermanager.MachineFacts{InstanceTypes: []string{"m5.xlarge"}, ProviderIDs: sorted}},
+		{"ids of the status", strings.Replace(listed, inSpec, "status: {providerIDList: ["+ids+"]}\nspec: {nodePool:", 1), clustermanager.MachineFacts{InstanceTypes: []string{"g5.2xlarge", "g5.xlarge"}, ProviderIDs: sorted}},
+		{"another requirement beside", strings.Replace(listed, "requirements: [{", "requirements: [{key: topology.kubernetes.io/zone, values: [a]}, {", 1), clustermanager.MachineFacts{InstanceTypes: []string{"g5.2xlarge", "g5.xlarge"}, ProviderIDs: sorted}},
+	} {
+		read, err := poolFiles(test.management, "").reader(t, nil).NodePools(t.Context(), "", "wc1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, read.Pools[0].Machines.Or(clustermanager.MachineFacts{})); diff != "" {
+			t.Errorf("%s: %s", test.name, diff)
+		}
+	}
+}
+
 // A read that failed leaves out what it would have told, and says why.
 func TestPoolsThatCannotBeReadWhole(t *testing.T) {
 	t.Parallel()

@@ -196,6 +196,7 @@ func TestHoldersOfANode(t *testing.T) {
 		pod("g-daemon", ", ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: u}]", gpu("limits", "1"), "Running") +
 		pod("h-succeeded", "", gpu("limits", "1"), "Succeeded") + pod("i-failed", "", gpu("limits", "1"), "Failed") +
 		pod("j-preemptible", "", "priority: -1000, "+gpu("limits", "1"), "Running") + pod("k-plain", "", plain, "Running") +
+		pod("m-several", "", "initContainers: [{name: init, resources: {limits: {nvidia.com/gpu: 4}}}], containers: [{name: main, resources: {limits: {nvidia.com/gpu: 1}, requests: {nvidia.com/gpu: 8}}}, {name: side, resources: {requests: {nvidia.com/gpu: 2}}}]", "Running") +
 		strings.Replace(pod("l-elsewhere", "", gpu("limits", "1"), "Running"), "ip-10-0-1-1", "ip-10-0-2-2", 1)
 	f := poolFiles(poolRelease("gpu-a10g", "", "accelerator: nvidia-a10g", installed)+source("gpu-a10g")+machinePool("gpu-a10g", "", 1, 1), cluster)
 	read, err := f.reader(t, nil).NodePools(t.Context(), "", "wc1")
@@ -204,9 +205,57 @@ func TestHoldersOfANode(t *testing.T) {
 	}
 	want := []string{
 		"model-serving/a-limit (1 GPU)", "model-serving/b-text (2 GPUs)", "model-serving/c-request (1 GPU)", "model-serving/d-init (1 GPU)",
-		"model-serving/e-predictor (KServe predictor)", "model-serving/f-llm (KServe predictor)",
+		"model-serving/e-predictor (KServe predictor)", "model-serving/f-llm (KServe predictor)", "model-serving/m-several (3 GPUs)",
 	}
 	if diff := cmp.Diff(want, compose.Holders(read.Pools[0].Nodes.Or(nil)[0])); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// When an event happened stands in one of three places, and events that cannot be read are no failure.
+func TestLaunchEventsAsTheyStand(t *testing.T) {
+	t.Parallel()
+	seen := event("a", "wc1-gpu-l40s-aaaaa", "Warning", "NodeClassNotReady", "2026-08-01T09:14:47Z", "not ready")
+	const last = `lastTimestamp: "2026-08-01T09:14:47Z"`
+	for _, test := range []struct {
+		name, event string
+		over        *wire
+		want        string
+	}{
+		{"seen last", strings.Replace(seen, last, last+"\neventTime: \"2026-08-01T08:00:00.000000Z\"", 1), nil, "(wc1-gpu-l40s-aaaaa) at 2026-08-01T09:14:47Z"},
+		{"happened", strings.Replace(seen, last, `eventTime: "2026-08-01T08:00:00.000000Z"`, 1), nil, "(wc1-gpu-l40s-aaaaa) at 2026-08-01T08:00:00Z"},
+		{"made", strings.Replace(seen, last, "count: 1", 1), nil, "(wc1-gpu-l40s-aaaaa) at 2026-08-01T06:00:00Z"},
+		{"unreadable", seen, &wire{forbid: []string{"/default/events"}}, "no node: the pool is scaled to zero until a pod asks for one"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			answer := nodePools(t, poolFiles(icePool(""), test.event), test.over)
+			if got := answer.NodePools[0].Steps[2].Message; !strings.Contains(got, test.want) || len(answer.Notes)+len(answer.NodePools[0].Notes) > 0 {
+				t.Errorf("%s, want %s; notes %q %q", got, test.want, answer.Notes, answer.NodePools[0].Notes)
+			}
+		})
+	}
+}
+
+// Of several pods of a placeholder the newest tells, and of one that failed the container that ended.
+func TestThePodsOfAPlaceholder(t *testing.T) {
+	t.Parallel()
+	pod := func(name, labels, created, status string) string {
+		return fmt.Sprintf("\n---\n{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: org-acme, creationTimestamp: %q, labels: {%s}}, spec: {nodeName: ip-10-0-1-1}, status: {%s}}\n", name, created, labels, status)
+	}
+	const labels = "app.kubernetes.io/name: gpu-node-pool, app.kubernetes.io/instance: wc1-gpu-a10g, giantswarm.io/machine-pool: wc1-gpu-a10g"
+	const ended = `phase: Failed, containerStatuses: [{name: init, state: {running: {}}}, {name: hold, state: {terminated: {reason: StartError, exitCode: 128}}}]`
+	prewarm := poolRelease("gpu-a10g", "", "accelerator: nvidia-a10g, prewarm: {enabled: true}", installed) + source("gpu-a10g") + machinePool("gpu-a10g", "", 0, 0) + `
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: wc1-gpu-a10g-prewarm, namespace: org-acme, creationTimestamp: "2026-08-01T06:00:00Z"}
+spec: {activeDeadlineSeconds: 900}
+status: {active: 1}
+` + pod("a", labels, "2026-08-01T06:00:01Z", "phase: Running") + pod("b", labels, "2026-08-01T06:05:00Z", ended) + pod("c", labels, "2026-08-01T06:04:00Z", "phase: Running") +
+		pod("d", strings.Replace(labels, "instance: wc1-gpu-a10g", "instance: wc1-gpu-a10g-b", 1), "2026-08-01T06:09:00Z", "phase: Running")
+	step := nodePools(t, poolFiles(prewarm, ""), nil).NodePools[0].Steps[3]
+	if step.State != clustermanager.StepFailed || step.Message != "container hold of pod b ended: StartError, exit code 128" {
+		t.Errorf("%+v", step)
 	}
 }

@@ -158,6 +158,13 @@ func TestModelsGateway(t *testing.T) {
 		{name: "certificate without a condition and with a challenge", target: gateway("models", host, isProgrammed, isFine) + certificate(`{}`) +
 			fmt.Sprintf(challenge, "a", "models.acme.example", "valid") + fmt.Sprintf(challenge, "b", "other.example", "pending") + fmt.Sprintf(challenge, "c", "models.acme.example", "pending"),
 			want: made(with(clustermanager.GatewayCertificate{Reason: "Pending", Challenge: "HTTP-01 pending: no route"}, "Pending", "Certificate gw/models: challenge HTTP-01 pending: no route"))},
+		{name: "certificate with a message and a challenge", target: gateway("models", host, isProgrammed, isFine) + certificate(`{conditions: [{type: Ready, status: "False", reason: DoesNotExist, message: issuing}]}`) + fmt.Sprintf(challenge, "c", "models.acme.example", "pending"),
+			want: made(with(clustermanager.GatewayCertificate{Reason: "DoesNotExist", Message: "issuing", Challenge: "HTTP-01 pending: no route"}, "DoesNotExist", "Certificate gw/models: issuing; challenge HTTP-01 pending: no route"))},
+		{name: "a listener's reason before the certificate's", target: gateway("models", host, isProgrammed, `[]`) + certificate(`{}`), want: made(func(g *clustermanager.ModelsGateway) {
+			blocked(false, false, "Pending", "Pending", "listener models has no conditions yet")(g)
+			g.Certificate = &clustermanager.GatewayCertificate{Name: "models", Namespace: "gw", Reason: "Pending"}
+		})},
+		{name: "a certificate of another namespace", target: gateway("models", host, isProgrammed, isFine) + strings.Replace(certificate(`{}`), "namespace: gw", "namespace: other", 1), want: made(ready)},
 		{name: "a certificate for another Secret", target: gateway("models", host, isProgrammed, isFine) + strings.Replace(certificate(`{}`), "models-tls", "other-tls", 1), want: made(ready)},
 		{name: "certificates unreadable", target: gateway("models", host, isProgrammed, isFine) + certificate(`{}`), refuse: map[string]int{"/certificates$": http.StatusForbidden},
 			want: made(func(g *clustermanager.ModelsGateway) {
