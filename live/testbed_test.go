@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -52,6 +54,18 @@ func bedScene(t testing.TB, definitions ...testbed.Set) *scene {
 	if err := admin.Apply(t.Context(), binding); err != nil {
 		t.Fatal(err)
 	}
+	// The API server's authorizer learns of a binding a moment after it is there.
+	secrets := s.wiredInstallation.Resource(schema.GroupVersionResource{Version: "v1", Resource: "secrets"}).Namespace("org-acme")
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		_, err := secrets.List(t.Context(), metav1.ListOptions{})
+		if err == nil {
+			break
+		}
+		if !apierrors.IsForbidden(err) || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	s.wire.reset()
 	return s
 }
 
