@@ -111,10 +111,10 @@ func posted(ctx context.Context, t *testing.T, endpoint, era, session string, id
 	if id != nil {
 		message["id"] = id
 	}
-	return request(t, ctx, endpoint, message, header)
+	return request(ctx, t, endpoint, message, header)
 }
 
-func request(t *testing.T, ctx context.Context, endpoint string, body any, header map[string]string) *http.Request {
+func request(ctx context.Context, t *testing.T, endpoint string, body any, header map[string]string) *http.Request {
 	t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -239,14 +239,14 @@ func TestWhatIsNoMessage(t *testing.T) {
 		"no JSON-RPC":        {`{"id":1,"method":"ping"}`, "2025-06-18", http.StatusOK, -32600},
 		"an unknown version": {`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "2020-01-01", http.StatusBadRequest, 0},
 	} {
-		made := request(t, t.Context(), endpoint, json.RawMessage(`{}`), map[string]string{"Content-Type": "application/json", "Mcp-Protocol-Version": test.version})
+		made := request(t.Context(), t, endpoint, json.RawMessage(`{}`), map[string]string{"Content-Type": "application/json", "Mcp-Protocol-Version": test.version})
 		made.Body, made.ContentLength = io.NopCloser(strings.NewReader(test.body)), int64(len(test.body))
 		status, _, messages := heard(t, made)
 		if _, code := last(messages); status != test.status || code != test.code {
 			t.Errorf("%s: %d %v", name, status, messages)
 		}
 	}
-	listening := request(t, t.Context(), endpoint, nil, map[string]string{"Accept": "text/event-stream"})
+	listening := request(t.Context(), t, endpoint, nil, map[string]string{"Accept": "text/event-stream"})
 	listening.Method = http.MethodGet
 	if status, _, _ := heard(t, listening); status != http.StatusMethodNotAllowed {
 		t.Errorf("GET: %d: a stream to listen on would take what is meant for others", status)
@@ -423,7 +423,7 @@ func TestBatches(t *testing.T) {
 		"another revision":   {encoded(t, []any{one(1, "ping")}), "2025-06-18", 400, `<nil>:-32600`},
 		"the newest":         {encoded(t, []any{one(1, "ping")}), "2026-07-28", 400, `<nil>:-32600`},
 	} {
-		made := request(t, t.Context(), endpoint, json.RawMessage(`{}`), map[string]string{"Content-Type": "application/json", "Mcp-Protocol-Version": test.version})
+		made := request(t.Context(), t, endpoint, json.RawMessage(`{}`), map[string]string{"Content-Type": "application/json", "Mcp-Protocol-Version": test.version})
 		made.Body, made.ContentLength = io.NopCloser(strings.NewReader(test.body)), int64(len(test.body))
 		response, err := http.DefaultClient.Do(made)
 		if err != nil {

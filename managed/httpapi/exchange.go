@@ -128,7 +128,7 @@ func (e *exchange) recover() {
 	switch {
 	case cause == nil:
 		return
-	case cause == any(http.ErrAbortHandler), e.began: //nolint:errorlint // a panic's value is compared, as net/http does
+	case cause == any(http.ErrAbortHandler), e.began:
 		panic(http.ErrAbortHandler) //nolint:forbidigo // it is how net/http breaks off an answer
 	}
 	e.Log.ErrorContext(e.request.Context(), "a call panicked", "request", e.id, "path", e.request.URL.Path, "stack", string(debug.Stack()))

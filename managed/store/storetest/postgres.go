@@ -143,7 +143,7 @@ func (s *Server) prepare(tb testing.TB) {
 }
 
 func (s *Server) command(program string, arguments ...string) *exec.Cmd {
-	command := exec.CommandContext(context.Background(), filepath.Join(s.binaries, program), arguments...) //nolint:gosec // the programs of a PostgreSQL that this machine has
+	command := exec.CommandContext(context.Background(), filepath.Join(s.binaries, program), arguments...)
 	command.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner}
 	command.Dir = s.folder
 	return command
